@@ -26,6 +26,8 @@ _MNIST_FILES = {
     "y_test": ("t10k-labels-idx1-ubyte.gz", "ec29112dd5afa0611ce80d1b7f02629c"),
 }
 
+_files_read = {}
+
 
 class DataError(RuntimeError):
     """A data file is missing or is not what it should be; the message says what to do."""
@@ -78,6 +80,14 @@ def load_mnist(source="bundle"):
         return MNIST(**{name: arrays[name] for name in _MNIST_FILES})
 
 
+def files_read():
+    """Return the data files that this process has read, with their checksums.
+
+    Bundled files stand under their path in the repository, downloads under their address.
+    """
+    return dict(_files_read)
+
+
 def read_bundled(path, sha256):
     """Return the bytes of a file that comes with the course, once its SHA-256 is checked.
 
@@ -101,6 +111,7 @@ def read_bundled(path, sha256):
             f"{shown} is damaged: its SHA-256 begins with {found[:12]} where {sha256[:12]} "
             f"is expected ({len(contents)} bytes). It was not used: {remedy}"
         )
+    _files_read[shown] = found
     return contents
 
 
@@ -157,6 +168,7 @@ def fetch(url, destination, *, sha256=None, md5=None, timeout=30.0):
     if destination.is_file():
         with open(destination, "rb") as file:
             if hashlib.file_digest(file, algorithm).hexdigest() == expected:
+                _files_read[url] = f"{algorithm}:{expected}"
                 return destination
     temporary = destination.with_name(f"{destination.name}.{os.getpid()}.part")
     try:
@@ -174,6 +186,7 @@ def fetch(url, destination, *, sha256=None, md5=None, timeout=30.0):
         raise DataError(f"{destination} cannot be written: {error.strerror or error}") from error
     finally:
         temporary.unlink(missing_ok=True)
+    _files_read[url] = f"{algorithm}:{expected}"
     return destination
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from course_lib.data import files_read
 from course_lib.language import _, language
 
 PROFILES = ("smoke", "quick", "full")
@@ -68,9 +69,10 @@ class Lab:
         return quick
 
     def record(self, values=None, /, **named):
-        """Keep figures under their names: ``lab.record(auc=0.61)`` or ``lab.record({"auc": 0.61})``.
+        """Keep figures under their names.
 
-        Values are numbers, texts or True/False; NumPy's scalars become Python's.
+        ``lab.record(auc=0.61)`` and ``lab.record({"auc": 0.61})`` are the same. Values are numbers,
+        texts or True/False; NumPy's scalars become Python's.
 
         Raises
         ------
@@ -182,6 +184,7 @@ class Lab:
                     "results": {**self._results, "minutes_total": minutes},
                     "data": self._data,
                     "claims": list(self._claims.values()),
+                    "run": {"data": files_read(), "device": _device()},
                 },
             )
             return
@@ -194,6 +197,14 @@ class Lab:
                 minutes=minutes, results=len(self._results), held=held, claims=len(self._claims)
             )
         )
+
+
+def _device():
+    """Return the name of the GPU, where this run used one, or "cpu"."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        return torch.cuda.get_device_name()
+    return "cpu"
 
 
 def _cells_may_run_again():
