@@ -1,0 +1,51 @@
+# The course's commands: `make help`. Each sets up .venv first when it is missing or out of date.
+
+PYTHON ?= python3
+LABS ?=
+
+RUN := .venv/bin/python
+
+# The stamp is named after Python's version and the contents of requirements.txt: another Python,
+# another requirement, or an installation that was interrupted, and the environment is made anew.
+KEY := $(shell $(PYTHON) -c 'import hashlib, sys; print("%d.%d-" % sys.version_info[:2] + hashlib.sha256(open("requirements.txt", "rb").read()).hexdigest()[:16])' 2>/dev/null)
+STAMP := .venv/installed-$(or $(KEY),nothing)
+
+.PHONY: help results notebooks test slow clean
+.NOTPARALLEL:
+
+help:
+	@echo 'make results     run the labs and write data/results (LABS="mnist_dpsgd" for one)'
+	@echo 'make notebooks   make the notebooks from the sources, catalogs and results'
+	@echo 'make test        lint the code, then run the fast tests'
+	@echo 'make slow        run the slow tests'
+	@echo 'make clean       delete .venv and what the commands leave behind (not the results)'
+	@echo 'PYTHON=python3.12 picks the Python to use: 3.11, 3.12 or 3.13'
+
+results: $(STAMP)
+	$(RUN) build_results.py $(LABS)
+
+notebooks: $(STAMP)
+	$(RUN) build_notebooks.py
+
+test: $(STAMP)
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m pytest
+
+slow: $(STAMP)
+	$(RUN) -m pytest -m slow
+
+clean:
+	rm -rf .venv build .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(STAMP):
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "There is no $(PYTHON) here: install Python 3.11, 3.12 or 3.13, or name one: make PYTHON=/path/to/python3"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || { \
+	  echo "The course needs Python 3.11, 3.12 or 3.13, and $(PYTHON) is $$($(PYTHON) -c 'import platform; print(platform.python_version())'). Name another: make PYTHON=python3.12"; exit 1; }
+	@echo "Setting up .venv from requirements.txt ..."
+	@rm -f .venv/installed-*
+	@$(PYTHON) -m venv --clear .venv
+	@$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@

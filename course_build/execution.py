@@ -1,0 +1,281 @@
+"""Run a notebook from its first cell to its last, in a fresh kernel, and say what went wrong.
+
+The kernel is the interpreter that runs the build; no kernelspec needs to be installed. Each run
+has a private folder for its connection, its log and its IPython profile, so that runs side by
+side share nothing and a home that cannot be written does no harm.
+
+nbclient swallows Ctrl-C where it runs in the main thread. So each run has a thread of its own,
+and the caller waits::
+
+    run = Execution(notebook, directory=ROOT, environment={...}, timeout=600)
+    try:
+        while not run.wait(0.5):
+            ...  # draw the progress from run.position and run.total
+    except KeyboardInterrupt:
+        run.stop()
+        raise
+    run.check()
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from jupyter_client.kernelspec import KernelSpec
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from traitlets.config import Config
+
+# The number of threads changes the last bits of a sum: fixed, so that figures come out again.
+THREADS = 2
+
+_STARTUP_SECONDS = 120
+_SHUTDOWN_SECONDS = 2
+_LOG_LINES = 20
+
+# A Unix socket's path holds about 100 bytes; the rest of it needs 20.
+_LONGEST_IPC_FOLDER = 80
+
+
+class ExecutionFailed(RuntimeError):  # noqa: N818 (said of a run, not of the program)
+    """A notebook did not run to its end.
+
+    Attributes
+    ----------
+    reason : str
+        The exception of the cell, or what became of the kernel.
+    position : Position or None
+        The cell that was running; None before the first one.
+    log : str
+        The last lines that the kernel wrote outside the notebook.
+    """
+
+    def __init__(self, reason, position=None, log=""):
+        super().__init__(reason)
+        self.reason = reason
+        self.position = position
+        self.log = log
+
+
+@dataclass(frozen=True)
+class Position:
+    """A code cell of a notebook: its number among the code cells from 1, its id, its first line."""
+
+    number: int
+    cell_id: str
+    first_line: str
+
+
+class _OwnInterpreter(AsyncKernelManager):
+    """Starts this interpreter as the kernel."""
+
+    @property
+    def kernel_spec(self):
+        return KernelSpec(
+            argv=[
+                sys.executable,
+                "-m",
+                "ipykernel_launcher",
+                "-f",
+                "{connection_file}",
+                "--HistoryManager.enabled=False",
+            ],
+            display_name="Python 3",
+            language="python",
+        )
+
+
+class Execution:
+    """One run of a notebook, which begins at once in a thread of its own.
+
+    Parameters
+    ----------
+    notebook : nbformat.NotebookNode
+        Its outputs are filled in while it runs, up to the cell that fails.
+    directory : path
+        The kernel's working directory.
+    environment : dict
+        Variables added to this process's for the kernel.
+    timeout : float
+        Seconds that one cell may take.
+
+    Attributes
+    ----------
+    total : int
+        The number of code cells.
+    position : Position or None
+        The cell that runs, or ran last.
+    seconds : float or None
+        How long the run took, once it is over.
+    """
+
+    def __init__(self, notebook, *, directory, environment, timeout):
+        self.notebook = notebook
+        self.total = sum(_is_run(cell) for cell in notebook.cells)
+        self.position = None
+        self.seconds = None
+        self._directory = Path(directory)
+        self._environment = environment
+        self._timeout = timeout
+        self._failure = None
+        self._stopped = False
+        self._loop = None
+        self._task = None
+        self._client = None
+        self._thread = threading.Thread(target=self._run, name="notebook", daemon=True)
+        self._thread.start()
+
+    def wait(self, seconds=None):
+        """Wait for the end, or for some seconds; return whether the run is over."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def stop(self):
+        """End the run at once, kernel included; ``check`` then says that it was interrupted."""
+        self._stopped = True
+        if self._client is not None:
+            self._client.shutdown_kernel = "immediate"
+        if self._task is not None:
+            with contextlib.suppress(RuntimeError):  # the loop may have closed meanwhile
+                self._loop.call_soon_threadsafe(self._task.cancel)
+        self._thread.join(10)
+
+    def check(self):
+        """Return if the notebook ran to its end.
+
+        Raises
+        ------
+        ExecutionFailed
+            If it did not.
+        """
+        if self._failure is not None:
+            raise self._failure
+
+    def _run(self):
+        began = time.monotonic()
+        folder = Path(tempfile.mkdtemp(prefix="lab-"))
+        log = folder / "kernel.log"
+        try:
+            reason = asyncio.run(self._execute(folder, log))
+        except Exception as error:  # the caller is in another thread: hand it over
+            reason = f"{type(error).__name__}: {error}"
+        if self._stopped:
+            reason = "interrupted"
+        if reason is not None:
+            self._failure = ExecutionFailed(reason, self.position, _last_lines(log))
+        shutil.rmtree(folder, ignore_errors=True)
+        self.seconds = time.monotonic() - began
+
+    async def _execute(self, folder, log):
+        """Run the notebook; return why it failed, or None."""
+        self._client = client = NotebookClient(
+            self.notebook,
+            timeout=self._timeout,
+            startup_timeout=_STARTUP_SECONDS,
+            iopub_timeout=30,
+            kernel_manager_class=_OwnInterpreter,
+            resources={"metadata": {"path": str(self._directory)}},
+            record_timing=False,
+            coalesce_streams=True,
+            on_cell_start=self._note_start,
+            config=_private_connection(folder),
+            log=_silent_logger(),
+        )
+        environment = {
+            **os.environ,
+            "IPYTHONDIR": str(folder / "ipython"),  # no start-up files of the person who builds
+            "OMP_NUM_THREADS": str(THREADS),
+            "OPENBLAS_NUM_THREADS": str(THREADS),
+            "MKL_NUM_THREADS": str(THREADS),
+            "PYTHONHASHSEED": "0",
+            **self._environment,
+        }
+        pid = None
+
+        def note_kernel(notebook):
+            nonlocal pid
+            pid = client.km.provisioner.pid
+
+        client.on_notebook_start = note_kernel
+        with open(log, "wb") as sink:
+            self._loop = asyncio.get_running_loop()
+            self._task = asyncio.ensure_future(
+                client.async_execute(env=environment, stdout=sink, stderr=sink)
+            )
+            if self._stopped:  # between the thread's start and here
+                self._task.cancel()
+            try:
+                await self._task
+            except CellTimeoutError:
+                return f"the cell ran longer than {self._timeout:g} s (see --timeout)"
+            except CellExecutionError as error:
+                return f"{error.ename}: {error.evalue}"
+            except DeadKernelError:
+                return "the kernel died: it was killed (by the system, when memory runs out) or crashed"
+            except asyncio.CancelledError:
+                return "interrupted"
+            except RuntimeError as error:
+                return f"the kernel did not start: {error}"
+            finally:
+                await _end_kernel(client, pid)
+        return None
+
+    def _note_start(self, cell, cell_index):
+        if _is_run(cell):
+            number = sum(_is_run(earlier) for earlier in self.notebook.cells[: cell_index + 1])
+            first_line = cell.source.strip().splitlines()[0]
+            self.position = Position(number, cell.get("id", ""), first_line)
+
+
+def _is_run(cell):
+    return cell.cell_type == "code" and bool(cell.source.strip())
+
+
+def _private_connection(folder):
+    """Return the configuration of a connection that no other run can clash with."""
+    fits = len(os.fsencode(folder)) <= _LONGEST_IPC_FOLDER
+    return Config(
+        KernelManager={
+            "connection_file": str(folder / "kernel.json"),
+            "transport": "ipc" if os.name == "posix" and fits else "tcp",
+            "shutdown_wait_time": _SHUTDOWN_SECONDS,
+        }
+    )
+
+
+def _silent_logger():
+    """Return a logger that writes nothing: every failure is reported by its caller."""
+    logger = logging.getLogger("course_build.execution")
+    logger.addHandler(logging.NullHandler())
+    logger.propagate = False
+    return logger
+
+
+async def _end_kernel(client, pid):
+    """See to it that neither the kernel nor a process that it started lives on."""
+    manager = client.km
+    if manager is not None and manager.has_kernel:
+        await manager.shutdown_kernel(now=True)
+        await asyncio.sleep(0)
+    if pid is not None and hasattr(os, "killpg"):
+        # jupyter_client gives the kernel a process group of its own, named by its pid.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
+
+
+def _last_lines(log):
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    return "\n".join(lines[-_LOG_LINES:])

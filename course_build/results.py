@@ -1,0 +1,330 @@
+"""The results file of a lab: what is in it, reading it, writing it whole or not at all.
+
+::
+
+    {"results": {key: number | text | true/false},
+     "data":    {name: [array, ...]},
+     "claims":  [{"id": ..., "text": ..., "holds": true/false}, ...],
+     "meta":    {"lab", "profile", "language", "schema", "inputs", "versions", "data", "device",
+                 "seconds", "date"}}
+
+Strict JSON in UTF-8: no NaN, no infinity. ``meta.inputs`` maps each file that the results depend
+on (the lab's source, the library, the bundled data) to its SHA-256, so that a check can say which
+one changed. ``meta.data`` maps each data file the run read to its checksum, downloads included.
+``meta.date`` is the day on which these figures were first computed: a rerun that finds the same
+ones keeps it.
+"""
+
+import contextlib
+import datetime
+import hashlib
+import importlib.metadata
+import json
+import math
+import os
+import platform
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES_DIR = ROOT / "notebooks" / "source"
+RESULTS_DIR = ROOT / "data" / "results"
+
+SCHEMA = 1
+
+META_KEYS = (
+    "lab",
+    "profile",
+    "language",
+    "schema",
+    "inputs",
+    "versions",
+    "data",
+    "device",
+    "seconds",
+    "date",
+)
+
+# The packages whose version can move a figure.
+PACKAGES = (
+    "diffprivlib",
+    "dp-accounting",
+    "joblib",
+    "matplotlib",
+    "numpy",
+    "opacus",
+    "scikit-learn",
+    "scipy",
+    "torch",
+    "torchvision",
+)
+
+# The one figure that is never the same twice.
+TIMING_KEY = "minutes_total"
+
+
+class ResultsError(ValueError):
+    """A results file is missing, is no results file, or cannot be written."""
+
+
+def read_results(path):
+    """Return the contents of a lab's results file as a dict, validated.
+
+    Raises
+    ------
+    ResultsError
+        If the file is missing, cannot be read, is not strict JSON, or is not what the lab's
+        build writes (another schema included). The message names the file and what to do.
+    """
+    path = Path(path)
+    remedy = f"compute it again with `python build_results.py {path.stem}`"
+    contents = _read_json(path, remedy)
+    if not isinstance(contents, dict) or not isinstance(contents.get("meta"), dict):
+        raise ResultsError(f"{path} is JSON but no results file (it has no 'meta'): {remedy}")
+    meta = contents["meta"]
+    if meta.get("schema") != SCHEMA:
+        raise ResultsError(
+            f"{path} is of schema {meta.get('schema')!r}, this course reads {SCHEMA}: {remedy}"
+        )
+    missing = [key for key in META_KEYS if key not in meta]
+    if missing:
+        raise ResultsError(f"{path} lacks {', '.join(missing)} in its 'meta': {remedy}")
+    problem = _problem_with_run(contents, extra="meta")
+    if problem:
+        raise ResultsError(f"{path}: {problem}: {remedy}")
+    return contents
+
+
+def read_run(path):
+    """Return what a lab's last cell wrote: ``results``, ``data``, ``claims`` and ``run``.
+
+    Raises
+    ------
+    ResultsError
+        If the lab wrote nothing, or something that a results file cannot hold.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise ResultsError(
+            "the lab ended without writing results: its last cell must call lab.save()"
+        )
+    contents = _read_json(path, "record figures through lab.record and lab.curve")
+    problem = _problem_with_run(contents, extra="run")
+    if problem:
+        raise ResultsError(f"the lab wrote results that cannot be published: {problem}")
+    return contents
+
+
+def write_results(path, run, meta):
+    """Write a lab's results file: whole, or not at all.
+
+    Parameters
+    ----------
+    path : path
+        ``data/results/<lab>.json``; an existing file is replaced once the new one is complete.
+    run : dict
+        ``results``, ``data`` and ``claims``.
+    meta : dict
+        The keys of ``META_KEYS`` but ``schema`` and ``date``, which are added here.
+
+    Raises
+    ------
+    ResultsError
+        If the file cannot be written; what was there before stays.
+    """
+    path = Path(path)
+    contents = {key: run[key] for key in ("results", "data", "claims")}
+    date = _first_computed(path, contents) or datetime.date.today().isoformat()
+    complete = {**meta, "schema": SCHEMA, "date": date}
+    contents["meta"] = {key: complete[key] for key in META_KEYS}
+    text = _as_json(contents)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(temporary, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise ResultsError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def check_writable(path):
+    """Find out whether a results file could be written, before hours are spent on it.
+
+    Raises
+    ------
+    ResultsError
+        If its folder cannot be made or written to, if the path is a folder, or if a file that
+        is not JSON stands there: it may be somebody's, so it is not replaced.
+    """
+    path = Path(path)
+    probe = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise ResultsError(f"{path} cannot be written: {error.strerror}") from error
+    if path.is_dir():
+        raise ResultsError(f"{path} cannot be written: it is a folder")
+    if path.exists():
+        _read_json(path, "it was left as it is: move it away, or delete it, and build again")
+
+
+def lab_inputs(source):
+    """Return the SHA-256 of each file of the tree that a lab's results depend on.
+
+    These are its source and the library's code; the data that it reads is added after the run.
+    Catalogs and fonts are left out, because they cannot change a figure.
+    """
+    source = Path(source).resolve()
+    library = (ROOT / "course_lib").rglob("*.py")
+    return {relative(path): _sha256(path) for path in sorted([source, *library])}
+
+
+def stale_reasons(source, contents):
+    """Return why a results file no longer matches the tree, one sentence each; empty if it does.
+
+    Raises
+    ------
+    ResultsError
+        If an input cannot be read.
+    """
+    recorded = contents["meta"]["inputs"]
+    current = lab_inputs(source)
+    reasons = []
+    for name, digest in recorded.items():
+        path = ROOT / name
+        if not path.is_file():
+            reasons.append(f"{name} is gone")
+        elif (current.get(name) or _sha256(path)) != digest:
+            reasons.append(f"{name} changed")
+    reasons += [f"{name} is new" for name in current if name not in recorded]
+    return reasons
+
+
+def package_versions():
+    """Return the versions of Python and of the packages that can move a figure."""
+    versions = {"python": platform.python_version()}
+    for package in PACKAGES:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            versions[package] = importlib.metadata.version(package)
+    return versions
+
+
+def relative(path):
+    """Return a path as seen from the repository, with forward slashes."""
+    path = Path(path)
+    return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.as_posix()
+
+
+def _read_json(path, remedy):
+    """Read strict JSON; every failure is a sentence that names the file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ResultsError(f"{path} does not exist: {remedy}") from None
+    except OSError as error:
+        raise ResultsError(f"{path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ResultsError(f"{path} is not JSON (it is no text in UTF-8): {remedy}") from error
+
+    def refuse(constant):
+        raise ResultsError(f"{path} holds {constant}, which JSON does not know: {remedy}")
+
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise ResultsError(f"{path} is not JSON ({error}): {remedy}") from error
+
+
+def _problem_with_run(contents, extra):
+    """Return what is wrong with results, data and claims in a few words, or None."""
+    expected = {"results": dict, "data": dict, "claims": list, extra: dict}
+    if not isinstance(contents, dict) or set(contents) != set(expected):
+        return f"it must hold {', '.join(expected)} and nothing else"
+    for key, kind in expected.items():
+        if not isinstance(contents[key], kind):
+            return f"'{key}' must be {'an object' if kind is dict else 'a list'}"
+    for key, value in contents["results"].items():
+        # A number too large for a float, such as 1e999, is read as infinity.
+        if not isinstance(value, bool | int | float | str) or not _is_finite(value):
+            return f"the result '{key}' must be a finite number, a text or true/false"
+    for name, arrays in contents["data"].items():
+        if not isinstance(arrays, list) or not all(_is_array(array) for array in arrays):
+            return f"the curve '{name}' must be a list of arrays of finite numbers"
+    seen = set()
+    for claim in contents["claims"]:
+        if not isinstance(claim, dict) or set(claim) != {"id", "text", "holds"}:
+            return "each claim must have 'id', 'text', 'holds' and nothing else"
+        if not isinstance(claim["id"], str) or not isinstance(claim["text"], str):
+            return "a claim's 'id' and 'text' must be texts"
+        if not isinstance(claim["holds"], bool):
+            return f"the claim '{claim['id']}' must say true or false"
+        if claim["id"] in seen:
+            return f"the claim '{claim['id']}' comes twice"
+        seen.add(claim["id"])
+    return None
+
+
+def _is_array(array):
+    if not isinstance(array, list):
+        return False
+    return all(
+        _is_array(value)
+        if isinstance(value, list)
+        else isinstance(value, bool | int | float) and _is_finite(value)
+        for value in array
+    )
+
+
+def _is_finite(value):
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _first_computed(path, contents):
+    """Return the date of the file at ``path`` if it holds the same figures, else None."""
+    try:
+        old = read_results(path)
+    except ResultsError:
+        return None
+    # Through JSON, so that both sides have been written and read.
+    new = json.loads(_as_json(contents))
+    same = _without_timing(old) == _without_timing(new)
+    return old["meta"]["date"] if same else None
+
+
+def _without_timing(contents):
+    results = {key: value for key, value in contents["results"].items() if key != TIMING_KEY}
+    return results, contents["data"], contents["claims"]
+
+
+def _as_json(contents):
+    """Return JSON with one line a figure, curve or claim, and figures and curves by name."""
+
+    def compact(value):
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+    parts = []
+    for section, value in contents.items():
+        if isinstance(value, dict):
+            order = value if section == "meta" else sorted(value)
+            lines = [f"  {compact(key)}: {compact(value[key])}" for key in order]
+            opening, closing = "{", "}"
+        else:
+            lines = [f"  {compact(item)}" for item in value]
+            opening, closing = "[", "]"
+        body = ",\n".join(lines)
+        parts.append(f" {compact(section)}: {opening}\n{body}\n {closing}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _sha256(path):
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ResultsError(f"{relative(path)} cannot be read: {error.strerror}") from error
