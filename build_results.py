@@ -11,7 +11,8 @@ from pathlib import Path
 import nbformat
 
 from course_build.execution import Execution, ExecutionFailed
-from course_build.render import executed_form, student_form
+from course_build.problems import AuthoringError
+from course_build.render import executed_form
 from course_build.results import (
     RESULTS_DIR,
     ROOT,
@@ -59,6 +60,8 @@ def main(arguments=None, sources=SOURCES_DIR):
         directory = _results_directory(options)
         if options.check:
             return _check(labs, options.results or RESULTS_DIR)
+        if options.keep is not None:
+            _make_folder(options.keep)
         if directory is not None:
             for lab in labs:
                 check_writable(directory / f"{lab}.json")
@@ -71,12 +74,12 @@ def main(arguments=None, sources=SOURCES_DIR):
             _run_lab(lab, source, options, directory)
         except LabFailedError as error:
             failed.append(lab)
-            print(f"{lab}: {error}", file=sys.stderr)
+            report = str(error)
             if directory is not None:
-                print(_fate(directory / f"{lab}.json"), file=sys.stderr)
-        except KeyboardInterrupt:
-            print(f"{lab}: interrupted; no results were written for it", file=sys.stderr)
-            return 1
+                report += "\n" + _fate(source, directory / f"{lab}.json")
+            print(f"{lab}: {report}".replace("\n", "\n  "), file=sys.stderr)
+            if error.interrupted:
+                break
     if failed:
         print(f"failed: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0
@@ -88,6 +91,10 @@ class ClaimsError(ValueError):
 
 class LabFailedError(RuntimeError):
     """A lab gave no results that may be published; the message is the report."""
+
+    def __init__(self, report, interrupted=False):
+        super().__init__(report)
+        self.interrupted = interrupted
 
 
 def _parser():
@@ -181,6 +188,15 @@ def _results_directory(options):
     return options.results
 
 
+def _make_folder(path):
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadRequestError(
+            f"--keep {path}: the folder cannot be made: {error.strerror}"
+        ) from error
+
+
 def _check(labs, directory):
     """Say of each lab whether its results are those of the tree."""
     stale = False
@@ -208,10 +224,16 @@ def _check(labs, directory):
 def _run_lab(lab, source, options, directory):
     """Run one lab, check what it found, write it, and say so in one line."""
     inputs = lab_inputs(source)  # before the run: a file that changes meanwhile makes it stale
-    if options.lang is None:
-        notebook, language = executed_form(source), "en"
-    else:
-        notebook, language = student_form(source, options.lang), options.lang
+    language = options.lang or "en"
+    try:
+        if options.lang is None:
+            notebook = executed_form(source)
+        else:
+            from course_build.render import student_form
+
+            notebook = student_form(source, language)
+    except AuthoringError as error:
+        raise LabFailedError(f"its source is refused:\n{error}") from error
     try:
         run, seconds = _execute(lab, notebook, language, options)
         # A student's exercises are not done, and smoke is too small for what the claims say.
@@ -224,7 +246,8 @@ def _run_lab(lab, source, options, directory):
             outcome.append(f"results in {relative(path.resolve())}")
     except (ExecutionFailed, ResultsError, ClaimsError) as error:
         kept = _keep(notebook, lab, options.keep or FAILED_DIR)
-        raise LabFailedError(f"{_describe(error)}\n{kept}") from error
+        interrupted = isinstance(error, ExecutionFailed) and error.interrupted
+        raise LabFailedError(f"{_describe(error)}\n{kept}", interrupted) from error
     if options.keep is not None:
         outcome.append(_keep(notebook, lab, options.keep))
     print(f"{lab}: {', '.join(outcome)}", flush=True)
@@ -262,7 +285,6 @@ def _wait(lab, execution):
                 _show_progress(lab, execution, time.monotonic() - began)
     except KeyboardInterrupt:
         execution.stop()
-        raise
     finally:
         if shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
@@ -282,7 +304,7 @@ def _show_progress(lab, execution, seconds):
 def _check_claims(run):
     broken = [claim for claim in run["claims"] if not claim["holds"]]
     if broken:
-        raise ClaimsError("\n  ".join(f"{claim['id']}: {claim['text']}" for claim in broken))
+        raise ClaimsError("\n".join(f"{claim['id']}: {claim['text']}" for claim in broken))
 
 
 def _summary(run):
@@ -308,7 +330,7 @@ def _meta(lab, language, options, inputs, run, seconds):
 def _describe(error):
     """Return what went wrong: where, what, and what the kernel wrote outside the notebook."""
     if isinstance(error, ClaimsError):
-        return f"claims that do not hold, so nothing is published:\n  {error}"
+        return f"claims that do not hold, so nothing is published:\n{error}"
     if isinstance(error, ResultsError):
         return str(error)
     if error.position is None:
@@ -316,12 +338,12 @@ def _describe(error):
     else:
         position = error.position
         lines = [
-            f"cell {position.number} ({position.cell_id}) failed: {error.reason}",
-            f"  its first line: {position.first_line}",
+            f"cell {position.number} ({position.cell_id}): {error.reason}",
+            f"its first line: {position.first_line}",
         ]
     if error.log:
-        lines.append("  the kernel's last words:")
-        lines += [f"    {line}" for line in error.log.splitlines()]
+        lines.append("the kernel's last words:")
+        lines += [f"  {line}" for line in error.log.splitlines()]
     return "\n".join(lines)
 
 
@@ -336,11 +358,17 @@ def _keep(notebook, lab, directory):
     return f"executed notebook in {relative(path.resolve())}"
 
 
-def _fate(path):
+def _fate(source, path):
     """Say what became of the results that stood there before."""
-    if path.is_file():
-        return f"{relative(path.resolve())} was left as it was and may be out of date"
-    return f"{relative(path.resolve())} was not written"
+    shown = relative(path.resolve())
+    if not path.is_file():
+        return f"{shown} was not written"
+    try:
+        reasons = stale_reasons(source, read_results(path))
+    except ResultsError as error:
+        reasons = [str(error)]
+    state = f"is out of date: {'; '.join(reasons)}" if reasons else "is up to date"
+    return f"{shown} was left as it was, and {state}"
 
 
 def _clock(seconds):

@@ -13,7 +13,6 @@ and the caller waits::
             ...  # draw the progress from run.position and run.total
     except KeyboardInterrupt:
         run.stop()
-        raise
     run.check()
 """
 
@@ -21,7 +20,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import shutil
 import signal
 import sys
 import tempfile
@@ -58,13 +56,16 @@ class ExecutionFailed(RuntimeError):  # noqa: N818 (said of a run, not of the pr
         The cell that was running; None before the first one.
     log : str
         The last lines that the kernel wrote outside the notebook.
+    interrupted : bool
+        Whether ``Execution.stop`` ended it.
     """
 
-    def __init__(self, reason, position=None, log=""):
+    def __init__(self, reason, position=None, log="", interrupted=False):
         super().__init__(reason)
         self.reason = reason
         self.position = position
         self.log = log
+        self.interrupted = interrupted
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,8 @@ class _OwnInterpreter(AsyncKernelManager):
                 "-f",
                 "{connection_file}",
                 "--HistoryManager.enabled=False",
+                # What a crash prints goes into the log, where it outlives the kernel.
+                "--IPKernelApp.capture_fd_output=False",
             ],
             display_name="Python 3",
             language="python",
@@ -127,7 +130,7 @@ class Execution:
         self._directory = Path(directory)
         self._environment = environment
         self._timeout = timeout
-        self._failure = None
+        self._failure = ExecutionFailed("the run is not over")
         self._stopped = False
         self._loop = None
         self._task = None
@@ -163,18 +166,22 @@ class Execution:
 
     def _run(self):
         began = time.monotonic()
-        folder = Path(tempfile.mkdtemp(prefix="lab-"))
-        log = folder / "kernel.log"
         try:
-            reason = asyncio.run(self._execute(folder, log))
-        except Exception as error:  # the caller is in another thread: hand it over
-            reason = f"{type(error).__name__}: {error}"
-        if self._stopped:
-            reason = "interrupted"
-        if reason is not None:
-            self._failure = ExecutionFailed(reason, self.position, _last_lines(log))
-        shutil.rmtree(folder, ignore_errors=True)
+            with tempfile.TemporaryDirectory(prefix="lab-", ignore_cleanup_errors=True) as folder:
+                self._failure = self._run_in(Path(folder))
+        except Exception as error:  # this is another thread than the caller's: hand it over
+            self._failure = ExecutionFailed(f"{type(error).__name__}: {error}", self.position)
         self.seconds = time.monotonic() - began
+
+    def _run_in(self, folder):
+        """Run the notebook with a private folder; return why it failed, or None."""
+        log = folder / "kernel.log"
+        reason = asyncio.run(self._execute(folder, log))
+        if self._stopped:
+            return ExecutionFailed("interrupted", self.position, interrupted=True)
+        if reason is not None:
+            return ExecutionFailed(reason, self.position, _last_lines(log))
+        return None
 
     async def _execute(self, folder, log):
         """Run the notebook; return why it failed, or None."""
@@ -221,7 +228,7 @@ class Execution:
             except CellExecutionError as error:
                 return f"{error.ename}: {error.evalue}"
             except DeadKernelError:
-                return "the kernel died: it was killed (by the system, when memory runs out) or crashed"
+                return "the kernel died: it crashed, or was killed (as when memory runs out)"
             except asyncio.CancelledError:
                 return "interrupted"
             except RuntimeError as error:
@@ -266,7 +273,6 @@ async def _end_kernel(client, pid):
     manager = client.km
     if manager is not None and manager.has_kernel:
         await manager.shutdown_kernel(now=True)
-        await asyncio.sleep(0)
     if pid is not None and hasattr(os, "killpg"):
         # jupyter_client gives the kernel a process group of its own, named by its pid.
         with contextlib.suppress(ProcessLookupError, PermissionError):

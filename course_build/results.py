@@ -107,10 +107,12 @@ def read_run(path):
         raise ResultsError(
             "the lab ended without writing results: its last cell must call lab.save()"
         )
-    contents = _read_json(path, "record figures through lab.record and lab.curve")
+    shown = "what the lab wrote as its results"
+    remedy = "record figures through lab.record and lab.curve, which check them"
+    contents = _read_json(path, remedy, shown)
     problem = _problem_with_run(contents, extra="run")
     if problem:
-        raise ResultsError(f"the lab wrote results that cannot be published: {problem}")
+        raise ResultsError(f"{shown} cannot be published: {problem}: {remedy}")
     return contents
 
 
@@ -221,24 +223,25 @@ def relative(path):
     return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.as_posix()
 
 
-def _read_json(path, remedy):
+def _read_json(path, remedy, shown=None):
     """Read strict JSON; every failure is a sentence that names the file."""
+    shown = shown or str(path)
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise ResultsError(f"{path} does not exist: {remedy}") from None
+        raise ResultsError(f"{shown} does not exist: {remedy}") from None
     except OSError as error:
-        raise ResultsError(f"{path} cannot be read: {error.strerror}") from error
+        raise ResultsError(f"{shown} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise ResultsError(f"{path} is not JSON (it is no text in UTF-8): {remedy}") from error
+        raise ResultsError(f"{shown} is not JSON (it is no text in UTF-8): {remedy}") from error
 
     def refuse(constant):
-        raise ResultsError(f"{path} holds {constant}, which JSON does not know: {remedy}")
+        raise ResultsError(f"{shown} holds {constant}, which JSON does not know: {remedy}")
 
     try:
         return json.loads(text, parse_constant=refuse)
     except (json.JSONDecodeError, RecursionError) as error:
-        raise ResultsError(f"{path} is not JSON ({error}): {remedy}") from error
+        raise ResultsError(f"{shown} is not JSON ({error}): {remedy}") from error
 
 
 def _problem_with_run(contents, extra):
@@ -303,23 +306,32 @@ def _without_timing(contents):
 
 
 def _as_json(contents):
-    """Return JSON with one line a figure, curve or claim, and figures and curves by name."""
+    """Return JSON with one line a figure, curve, claim and input; figures and curves by name."""
+    ordered = {
+        **contents,
+        "results": dict(sorted(contents["results"].items())),
+        "data": dict(sorted(contents["data"].items())),
+    }
+    return _layout(ordered, depth=0) + "\n"
 
-    def compact(value):
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
-    parts = []
-    for section, value in contents.items():
-        if isinstance(value, dict):
-            order = value if section == "meta" else sorted(value)
-            lines = [f"  {compact(key)}: {compact(value[key])}" for key in order]
-            opening, closing = "{", "}"
-        else:
-            lines = [f"  {compact(item)}" for item in value]
-            opening, closing = "[", "]"
-        body = ",\n".join(lines)
-        parts.append(f" {compact(section)}: {opening}\n{body}\n {closing}")
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+def _layout(value, depth):
+    """Lay out objects with one entry a line, and so the list of claims; all else in one line."""
+    if isinstance(value, dict) and value:
+        entries = [f"{_compact(key)}: {_layout(value[key], depth + 1)}" for key in value]
+        brackets = "{}"
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        entries = [_compact(item) for item in value]
+        brackets = "[]"
+    else:
+        return _compact(value)
+    indent = " " * (depth + 1)
+    lines = f",\n{indent}".join(entries)
+    return f"{brackets[0]}\n{indent}{lines}\n{' ' * depth}{brackets[1]}"
+
+
+def _compact(value):
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def _sha256(path):

@@ -1,5 +1,6 @@
 """The data sets of the labs: bundled with the course, downloaded only when asked, checksummed."""
 
+import contextlib
 import gzip
 import hashlib
 import http.client
@@ -185,7 +186,8 @@ def fetch(url, destination, *, sha256=None, md5=None, timeout=30.0):
     except OSError as error:
         raise DataError(f"{destination} cannot be written: {error.strerror or error}") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # it is gone already, unless the download failed
+            temporary.unlink()
     _files_read[url] = f"{algorithm}:{expected}"
     return destination
 

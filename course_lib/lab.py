@@ -181,7 +181,7 @@ class Lab:
             _write_whole(
                 Path(path),
                 {
-                    "results": {**self._results, "minutes_total": minutes},
+                    "results": {**self._results, "minutes_total": round(minutes, 3)},
                     "data": self._data,
                     "claims": list(self._claims.values()),
                     "run": {"data": files_read(), "device": _device()},
