@@ -1,0 +1,144 @@
+"""Populations of models: who is a member of which training set, and the training of many at once.
+
+A population is M models trained on M random subsets of one pool of P records. IN (M × P, bool) says
+which record trained which model.
+
+Each model trains on one thread of a process of its own, as many at a time as there are cores: their
+matrix products are too small to share. It also makes a model's bits independent of the number of
+cores. joblib starts the processes, so joblib.parallel_config chooses where they run.
+"""
+
+import joblib
+import numpy as np
+import torch
+from torch.optim.adam import adam
+
+from course_lib.dpsgd import train_dpsgd
+from course_lib.models import initial_mlp
+from course_lib.products import product
+
+
+def coin_membership(n_records, rng):
+    """A fair coin per record. rng: numpy.random.Generator. Returns n_records bools, True for a member.
+
+    Independent coins, not halves of a fixed size: knowing the other records' membership must say
+    nothing about the one under attack.
+    """
+    return rng.random(n_records) < 0.5
+
+
+def train_mlp(X, y, seed, *, epochs, batch_size=128, learning_rate=1e-3):
+    """Train one MLP by Adam on the cross-entropy.
+
+    X: n × d float32; y: n class numbers, int64. The initial network comes from seed; a generator
+    seeded with seed draws a permutation an epoch; the last, shorter batch is kept. The gradients are
+    written out: for two dense layers they are three products. Returns an MLP.
+    """
+    network = initial_mlp(seed, n_features=X.shape[1])
+    W1, b1, W2, b2 = network.parameters
+    means, squares = ([torch.zeros_like(p) for p in network.parameters] for _ in range(2))
+    steps = [torch.zeros(()) for _ in network.parameters]
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(epochs):
+        for batch in torch.randperm(len(X), generator=generator).split(batch_size):
+            rows, labels = X.index_select(0, batch), y.index_select(0, batch)
+            hidden = network.hidden(rows)
+            u2 = product(hidden, W2).add_(b2).softmax(1)
+            u2[torch.arange(len(batch)), labels] -= 1
+            u2 /= len(batch)
+            u1 = product(u2, W2.t()).mul_(hidden.sign())  # the ReLU's slope: 0 or 1
+            gradients = [product(rows.t(), u1), u1.sum(0), product(hidden.t(), u2), u2.sum(0)]
+            adam(
+                [W1, b1, W2, b2],
+                gradients,
+                means,
+                squares,
+                [],
+                steps,
+                fused=True,
+                amsgrad=False,
+                beta1=0.9,
+                beta2=0.999,
+                lr=learning_rate,
+                weight_decay=0.0,
+                eps=1e-8,
+                maximize=False,
+            )
+    return network
+
+
+def train_mlps(X, y, IN, seeds, *, workers=-1, on_done=None, **training):
+    """Train a population of MLPs by Adam; train_mlp says how one is trained.
+
+    X: P × d float32; y: P, int64; IN: M × P bool; seeds: M. workers: models in training at a time,
+    -1 for one per core. on_done(k, M) is called after each model. Returns a list of M MLPs.
+    """
+    tasks = [(train_mlp, m, seed, training) for m, seed in enumerate(seeds)]
+    return _train_all(tasks, X, y, _checked_membership(IN, seeds, X), workers, on_done)
+
+
+def train_mlps_dpsgd(X, y, IN, seeds, noise_multipliers, settings, *, workers=-1, on_done=None):
+    """Train a population of MLPs by DP-SGD at each of several noise multipliers.
+
+    X, y, IN, seeds, workers, on_done as for train_mlps; settings: dpsgd.DPSGD. The positive noise
+    multipliers of one model train side by side on the same batches and the same normal draws
+    (dpsgd.train_dpsgd); without noise nothing is drawn for it, so that run's batches are its own.
+    Returns a dict: noise multiplier → list of M MLPs.
+    """
+    noisy = tuple(sigma for sigma in noise_multipliers if sigma > 0)
+    silent = tuple(sigma for sigma in noise_multipliers if not sigma > 0)
+    groups = [group for group in (noisy, silent) if group]
+    tasks = [
+        (train_dpsgd, m, seed, {"noise_multipliers": group, "settings": settings})
+        for group in groups  # the longer tasks first, so that the workers finish together
+        for m, seed in enumerate(seeds)
+    ]
+    trained = iter(_train_all(tasks, X, y, _checked_membership(IN, seeds, X), workers, on_done))
+    networks = {sigma: [] for sigma in noise_multipliers}
+    for group in groups:
+        for _ in seeds:
+            for sigma, network in zip(group, next(trained), strict=True):
+                networks[sigma].append(network)
+    return networks
+
+
+def logits(networks, X):
+    """The class scores of every network. networks: M; X: n × d. Returns M × n × k, float32."""
+    return torch.stack([network.logits(X) for network in networks])
+
+
+def _checked_membership(IN, seeds, X):
+    IN = np.asarray(IN)
+    if IN.dtype != bool or IN.shape != (len(seeds), len(X)):
+        raise ValueError(
+            f"IN is {IN.dtype} of shape {IN.shape}; expected bool of shape "
+            f"(number of seeds, number of records) = ({len(seeds)}, {len(X)})."
+        )
+    return IN
+
+
+def _train_all(tasks, X, y, IN, workers, on_done):
+    """Run the tasks (trainer, model number, seed, settings), and return their results in order."""
+    X, y = np.asarray(X), np.asarray(y)  # joblib shares large numpy arrays through memory
+    parallel = joblib.Parallel(n_jobs=workers, return_as="generator")
+    threads = torch.get_num_threads()
+    results = []
+    try:
+        for result in parallel(
+            joblib.delayed(_train_one)(trainer, X, y, IN[m], seed, training)
+            for trainer, m, seed, training in tasks
+        ):
+            results.append(result)
+            if on_done:
+                on_done(len(results), len(tasks))
+    finally:
+        torch.set_num_threads(threads)
+    return results
+
+
+def _train_one(trainer, X, y, is_member, seed, training):
+    torch.set_num_threads(1)
+    with torch.no_grad():
+        return trainer(
+            torch.from_numpy(X[is_member]), torch.from_numpy(y[is_member]), seed, **training
+        )

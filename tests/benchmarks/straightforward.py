@@ -1,0 +1,140 @@
+"""The MNIST lab's experiment as one would first write it.
+
+One model after another, PyTorch's own layers and autograd, one bootstrap resample at a time. It
+shares no code with course_lib's bench beyond the data, so that it is a yardstick for its speed and,
+in the tests, an independent statement of what the bench must compute.
+"""
+
+import time
+
+import numpy as np
+import torch
+from sklearn.metrics import roc_curve
+
+N_REFERENCES = 16
+EPOCHS = 60
+STEPS = 300
+NOISE_MULTIPLIERS = (0.0, 0.6, 1.0, 3.0)
+
+
+def pixels(images):
+    return ((torch.from_numpy(images).float() / 255 - 0.1307) / 0.3081).flatten(1)
+
+
+def new_network(seed):
+    torch.manual_seed(seed)
+    return torch.nn.Sequential(torch.nn.Linear(784, 256), torch.nn.ReLU(), torch.nn.Linear(256, 10))
+
+
+def train(X, y, seed, epochs):
+    network = new_network(seed)
+    optimizer = torch.optim.Adam(network.parameters(), lr=1e-3)
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(epochs):
+        for batch in torch.randperm(len(X), generator=generator).split(128):
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(network(X[batch]), y[batch]).backward()
+            optimizer.step()
+    return network
+
+
+def train_privately(X, y, seed, noise_multiplier, steps, sampling_rate=0.05, clip=1.0):
+    """Clipped sums by the norm trick; autograd gives the derivatives at the two layers' outputs."""
+    network = new_network(seed)
+    first, relu, second = network
+    generator = torch.Generator().manual_seed(seed + 1)
+    for _ in range(steps):
+        batch = torch.rand(len(X), generator=generator) < sampling_rate
+        rows = X[batch]
+        out1 = first(rows)
+        hidden = relu(out1)
+        out2 = second(hidden)
+        loss = torch.nn.functional.cross_entropy(out2, y[batch], reduction="sum")
+        u1, u2 = torch.autograd.grad(loss, (out1, out2))
+        with torch.no_grad():
+            squared = u1.square().sum(1) * (rows.square().sum(1) + 1)
+            squared += u2.square().sum(1) * (hidden.square().sum(1) + 1)
+            factor = (clip / squared.sqrt().clamp_min(1e-12)).clamp_max(1)[:, None]
+            u1, u2 = u1 * factor, u2 * factor
+            sums = (rows.t() @ u1, u1.sum(0), hidden.t() @ u2, u2.sum(0))
+            for parameter, total in zip(network.parameters(), sums, strict=True):
+                if noise_multiplier:
+                    total = total + noise_multiplier * clip * torch.randn(
+                        total.shape, generator=generator
+                    )
+                parameter -= (total.t() if total.dim() == 2 else total) / 100
+    return network
+
+
+@torch.no_grad()
+def label_logits(network, X, y):
+    z = network(X).double()
+    own = z.gather(1, y[:, None]).squeeze(1)
+    others = z.scatter(1, y[:, None], -torch.inf).logsumexp(1)
+    return (own - others).numpy()
+
+
+def calibrate(target, references, member_of_reference):
+    """Offline LiRA: the target's score, standardised by the references that did not see the record."""
+    out = ~member_of_reference
+    n_out = out.sum(0)
+    mean = np.where(out, references, 0).sum(0) / n_out
+    variance = np.where(out, (references - mean) ** 2, 0).sum(0) / (n_out - 1)
+    return (target - mean) / np.sqrt(np.maximum(variance, 0.01))
+
+
+def measures(scores, member):
+    fpr, tpr, _ = roc_curve(member, scores, drop_intermediate=False)
+    area = np.trapezoid(tpr, fpr)
+    return [area, tpr[fpr <= 0.01].max(), tpr[fpr <= 0.001].max(), (0.5 + (tpr - fpr) / 2).max()]
+
+
+def bootstrap(scores, member, resamples=1000):
+    rng = np.random.default_rng(0)
+    ins, outs = np.flatnonzero(member), np.flatnonzero(~member)
+    draws = []
+    for _ in range(resamples):
+        rows = np.concatenate([rng.choice(ins, len(ins)), rng.choice(outs, len(outs))])
+        draws.append(measures(scores[rows], member[rows]))
+    return np.percentile(draws, [2.5, 97.5], axis=0)
+
+
+def run(x_train, y_train, report=print):
+    """The experiment's 85 models, their attacks and intervals. x_train: 60,000 × 28 × 28 uint8."""
+    clock = time.perf_counter()
+
+    def lap(what):
+        nonlocal clock
+        now = time.perf_counter()
+        report(f"  {what}: {now - clock:.1f} s")
+        clock = now
+
+    rng = np.random.default_rng(0)
+    pool = rng.choice(60_000, 4_000, replace=False)
+    member = rng.random(4_000) < 0.5
+    X, y = pixels(x_train[pool]), torch.from_numpy(y_train[pool].astype(np.int64))
+
+    def attack(target_seed, base, trainer, label):
+        designs = [member] + [
+            np.random.default_rng(base + k).random(4_000) < 0.5 for k in range(N_REFERENCES)
+        ]
+        seeds = [target_seed] + [base + k for k in range(N_REFERENCES)]
+        scores = []
+        for design, seed in zip(designs, seeds, strict=True):
+            chosen = torch.from_numpy(design)
+            scores.append(label_logits(trainer(X[chosen], y[chosen], seed), X, y))
+        lap(f"{label}: {len(seeds)} models")
+        calibrated = calibrate(scores[0], np.array(scores[1:]), np.array(designs[1:]))
+        results = {
+            name: (measures(values, member), bootstrap(values, member))
+            for name, values in (("loss", scores[0]), ("cal", calibrated))
+        }
+        lap(f"{label}: intervals")
+        return results
+
+    results = {"": attack(1, 100, lambda a, b, s: train(a, b, s, EPOCHS), "Adam")}
+    for sigma in NOISE_MULTIPLIERS:
+        results[sigma] = attack(
+            0, 200, lambda a, b, s, z=sigma: train_privately(a, b, s, z, STEPS), f"σ = {sigma}"
+        )
+    return results
