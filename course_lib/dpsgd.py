@@ -1,7 +1,7 @@
 """DP-SGD for an MLP: Poisson batches, clipped gradient sums, Gaussian noise.
 
-Abadi et al. 2016, "Deep Learning with Differential Privacy", algorithm 1. The per-example norms come
-without per-example gradients (Goodfellow 2015, "Efficient Per-Example Gradient Computations").
+Abadi et al. 2016, "Deep Learning with Differential Privacy", algorithm 1. The norms come without
+per-example gradients: Goodfellow 2015, "Efficient Per-Example Gradient Computations".
 
 Several noise multipliers train side by side. They share the initial network, the batches and the
 standard normal draws, and differ only in the factor before the noise: one draw of the noise and one
@@ -24,9 +24,16 @@ from course_lib.products import product
 class DPSGD:
     """The public settings of a DP-SGD run; none of them may depend on the training rows.
 
-    sampling_rate: chance of each record to be in a batch. steps: number of batches. max_grad_norm: C.
-    expected_batch_size: what the noisy sum is divided by, a public constant; the size of the batch
-    that was drawn, or the sampling rate times a private number of records, would leak.
+    Args:
+        sampling_rate: the chance of each record to be in a batch, in (0, 1].
+        steps: the number of batches.
+        max_grad_norm: the bound C on the norm of one record's gradient.
+        learning_rate: the step's length, times the noisy mean gradient.
+        expected_batch_size: what the noisy sum is divided by, a public constant. The size of the
+            batch that was drawn, or the sampling rate times a private number of records, would leak.
+
+    Raises:
+        ValueError: for a setting outside its range, by its name.
     """
 
     sampling_rate: float
@@ -49,7 +56,13 @@ class DPSGD:
 def poisson_batch(n_records, sampling_rate, generator):
     """The indices of a Poisson batch: every record enters by a coin of its own.
 
-    The batch may be empty. Returns a tensor of int64 indices, ascending.
+    Args:
+        n_records: how many records there are.
+        sampling_rate: the chance of each.
+        generator: torch.Generator that draws one uniform number for every record.
+
+    Returns:
+        int64 tensor of indices, ascending. It may be empty.
     """
     coins = torch.rand(n_records, generator=generator)
     return (coins < sampling_rate).nonzero().squeeze(1)
@@ -59,7 +72,7 @@ def poisson_batch(n_records, sampling_rate, generator):
 class StackedMLPs:
     """S networks side by side, laid out so that one product serves all their first layers.
 
-    W1: d × S × h; b1: S × h; W2: S × h × k; b2: S × k.
+    W1: d × S × h; b1: S × h; W2: S × h × k; b2: S × k, all float32.
     """
 
     W1: torch.Tensor
@@ -92,12 +105,20 @@ class StackedMLPs:
 def clipped_gradient_sum(networks, X, y, max_grad_norm):
     """The sum over a batch of every example's gradient, clipped to Euclidean norm max_grad_norm.
 
-    networks: StackedMLPs; X: n × d; y: n class numbers, int64. The loss is the cross-entropy. Returns
-    the S sums as StackedMLPs, and the S × n norms before clipping.
-
     A dense layer's gradient for one example is the outer product of its input a and of the loss's
-    derivative u at its output, so its squared norm is ‖a‖²‖u‖², and ‖u‖² more for the bias: the norms
-    cost two row sums, and the clipped sum is one matrix product with rescaled rows.
+    derivative u at its output. Its squared norm is ‖a‖²‖u‖², and ‖u‖² more for the bias. So the
+    norms cost two row sums, and the clipped sum is one matrix product with rescaled rows.
+
+    Args:
+        networks: StackedMLPs, S of them.
+        X: n × d float32, the batch.
+        y: n class numbers, int64. The loss is the cross-entropy.
+        max_grad_norm: the bound C.
+
+    Returns:
+        ``(sums, norms)``: the S sums as StackedMLPs, and the S × n norms before clipping.
+
+    Source: Abadi et al. (2016), algorithm 1; the norms, Goodfellow (2015), section 5.
     """
     W1, b1, W2, b2 = networks.parameters
     d, S, h = W1.shape
@@ -123,9 +144,15 @@ def clipped_gradient_sum(networks, X, y, max_grad_norm):
 
 
 def add_noise(sums, noise_multipliers, max_grad_norm, generator):
-    """Add N(0, (σC)²) to every coordinate of the sums, in place; σ differs between the S networks.
+    """Add N(0, (σC)²) to every coordinate of the sums, in place.
 
     One standard normal draw an array, in the order W1, b1, W2, b2, serves all S networks.
+
+    Args:
+        sums: StackedMLPs, S of them.
+        noise_multipliers: the S factors σ.
+        max_grad_norm: the bound C.
+        generator: torch.Generator.
     """
     W1, b1, W2, b2 = sums.parameters
     for of_network in (
@@ -143,12 +170,22 @@ def add_noise(sums, noise_multipliers, max_grad_norm, generator):
 def train_dpsgd(X, y, seed, noise_multipliers, settings):
     """Train one MLP for each noise multiplier by DP-SGD, side by side.
 
-    X: n × d float32; y: n class numbers, int64; settings: DPSGD. The initial network comes from seed;
-    a generator seeded with seed + 1 draws each step's batch and then its noise. When every noise
-    multiplier is 0 no noise is drawn. An empty batch adds its noise like any other. Returns a list of
-    MLP, in the order of noise_multipliers.
+    The initial network comes from seed; a generator seeded with seed + 1 draws each step's batch and
+    then its noise. When every noise multiplier is 0 no noise is drawn. An empty batch adds its noise
+    like any other.
 
-    Raises ValueError for a negative noise multiplier, or an empty list of them.
+    Args:
+        X: n × d float32.
+        y: n class numbers, int64.
+        seed: int.
+        noise_multipliers: the σ of each run.
+        settings: DPSGD.
+
+    Returns:
+        list of MLP, one for each noise multiplier.
+
+    Raises:
+        ValueError: for a negative noise multiplier, or none at all.
     """
     if not noise_multipliers or min(noise_multipliers) < 0:
         raise ValueError(

@@ -19,7 +19,7 @@ from course_lib.products import product
 
 
 def coin_membership(n_records, rng):
-    """A fair coin per record. rng: numpy.random.Generator. Returns n_records bools, True for a member.
+    """A fair coin per record: n_records bools from rng, a numpy Generator; True for a member.
 
     Independent coins, not halves of a fixed size: knowing the other records' membership must say
     nothing about the one under attack.
@@ -30,9 +30,20 @@ def coin_membership(n_records, rng):
 def train_mlp(X, y, seed, *, epochs, batch_size=128, learning_rate=1e-3):
     """Train one MLP by Adam on the cross-entropy.
 
-    X: n × d float32; y: n class numbers, int64. The initial network comes from seed; a generator
-    seeded with seed draws a permutation an epoch; the last, shorter batch is kept. The gradients are
-    written out: for two dense layers they are three products. Returns an MLP.
+    The initial network comes from seed; a generator seeded with seed draws a permutation an epoch;
+    the last, shorter batch is kept. The gradients are written out: for two dense layers they are
+    three products.
+
+    Args:
+        X: n × d float32.
+        y: n class numbers, int64.
+        seed: int.
+        epochs: passes over the rows.
+        batch_size: rows a step.
+        learning_rate: Adam's.
+
+    Returns:
+        MLP.
     """
     network = initial_mlp(seed, n_features=X.shape[1])
     W1, b1, W2, b2 = network.parameters
@@ -70,8 +81,20 @@ def train_mlp(X, y, seed, *, epochs, batch_size=128, learning_rate=1e-3):
 def train_mlps(X, y, IN, seeds, *, workers=-1, on_done=None, **training):
     """Train a population of MLPs by Adam; train_mlp says how one is trained.
 
-    X: P × d float32; y: P, int64; IN: M × P bool; seeds: M. workers: models in training at a time,
-    -1 for one per core. on_done(k, M) is called after each model. Returns a list of M MLPs.
+    Args:
+        X: P × d float32 tensor, the pool.
+        y: P class numbers, int64.
+        IN: M × P bool array, the members of each model.
+        seeds: M ints.
+        workers: how many models train at a time; -1 for one per core.
+        on_done: called as on_done(k, M) after each model.
+        **training: epochs and the other settings of train_mlp.
+
+    Returns:
+        list of M MLP.
+
+    Raises:
+        ValueError: if IN is not bool, or its shape does not fit X and seeds.
     """
     tasks = [(train_mlp, m, seed, training) for m, seed in enumerate(seeds)]
     return _train_all(tasks, X, y, _checked_membership(IN, seeds, X), workers, on_done)
@@ -80,10 +103,20 @@ def train_mlps(X, y, IN, seeds, *, workers=-1, on_done=None, **training):
 def train_mlps_dpsgd(X, y, IN, seeds, noise_multipliers, settings, *, workers=-1, on_done=None):
     """Train a population of MLPs by DP-SGD at each of several noise multipliers.
 
-    X, y, IN, seeds, workers, on_done as for train_mlps; settings: dpsgd.DPSGD. The positive noise
-    multipliers of one model train side by side on the same batches and the same normal draws
-    (dpsgd.train_dpsgd); without noise nothing is drawn for it, so that run's batches are its own.
-    Returns a dict: noise multiplier → list of M MLPs.
+    The positive noise multipliers of one model train side by side, on the same batches and the same
+    normal draws (dpsgd.train_dpsgd). Without noise nothing is drawn for it, so that the batches of
+    that run are its own.
+
+    Args:
+        X, y, IN, seeds, workers, on_done: as for train_mlps.
+        noise_multipliers: the values of σ.
+        settings: dpsgd.DPSGD.
+
+    Returns:
+        dict from each noise multiplier to a list of M MLP.
+
+    Raises:
+        ValueError: as train_mlps and dpsgd.train_dpsgd.
     """
     noisy = tuple(sigma for sigma in noise_multipliers if sigma > 0)
     silent = tuple(sigma for sigma in noise_multipliers if not sigma > 0)
@@ -103,7 +136,7 @@ def train_mlps_dpsgd(X, y, IN, seeds, noise_multipliers, settings, *, workers=-1
 
 
 def logits(networks, X):
-    """The class scores of every network. networks: M; X: n × d. Returns M × n × k, float32."""
+    """The class scores of M networks for n rows of X (n × d): M × n × k, float32."""
     return torch.stack([network.logits(X) for network in networks])
 
 

@@ -75,7 +75,7 @@ def label_logits(network, X, y):
 
 
 def calibrate(target, references, member_of_reference):
-    """Offline LiRA: the target's score, standardised by the references that did not see the record."""
+    """Offline LiRA: the score, standardised by the references that did not see the record."""
     out = ~member_of_reference
     n_out = out.sum(0)
     mean = np.where(out, references, 0).sum(0) / n_out

@@ -42,7 +42,7 @@ def two_networks():
 
 
 def clipped_by_hand(per_example, max_norm):
-    """per_example: four arrays n × parameter shape, of torch's layout. Returns norms and the sums."""
+    """per_example: four arrays n × parameter shape, in torch's layout. Returns norms and sums."""
     flat = torch.cat([g.flatten(1) for g in per_example], 1).double()
     norms = flat.norm(dim=1)
     clipped = flat * (max_norm / norms).clamp_max(1)[:, None]
