@@ -30,8 +30,8 @@ ref = @REF@
 
 
 def run(*command):
-    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
-    subprocess.run(command, check=True, capture_output=True, text=True, env=environment, timeout=900)
+    quiet = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
+    subprocess.run(command, check=True, capture_output=True, text=True, env=quiet, timeout=900)
 
 
 def fetch(folder):

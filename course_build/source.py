@@ -57,7 +57,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Source:
-    """A lab's source: its cells in order, and what its head declares (each mapped to the reason)."""
+    """A lab's source: its cells in order, and what its head declares, with the reasons."""
 
     path: Path
     cells: tuple

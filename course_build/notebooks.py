@@ -1,0 +1,138 @@
+"""The build of the notebooks: every lab in every language, written or compared."""
+
+from course_build.catalogs import (
+    merged,
+    messages_of,
+    read_catalog,
+    same_entries,
+    stale_cells,
+    translations_of,
+    write_catalog,
+)
+from course_build.lint import source_problems
+from course_build.parity import parity_faults
+from course_build.problems import AuthoringError, Problem, refuse, shown
+from course_build.render import as_text, setup_texts, student_form
+from course_build.results import ResultsError, read_results
+from course_build.solutions import stripped
+from course_build.source import read_source
+from course_build.translation_checks import catalog_problems
+from course_build.tree import ENGLISH, SETUP_CATALOG
+
+
+class Build:
+    """Builds labs one after the other, and remembers what there is to say about them.
+
+    Attributes
+    ----------
+    refused : list
+        What is wrong with sources, catalogs and results, each with its place.
+    changed : list of path
+        The files that were written; with ``writing`` false, those that differ.
+    stale : dict
+        For each (lab, language), the ids of the cells that show English.
+    """
+
+    def __init__(self, tree, address, writing=True):
+        self.tree = tree
+        self.address = address
+        self.writing = writing
+        self.refused = []
+        self.changed = []
+        self.stale = {}
+        self._setup = {}
+
+    @property
+    def is_up_to_date(self):
+        """Whether nothing was refused, nothing differs and no cell is stale."""
+        return not (self.refused or self.changed or self.stale)
+
+    def catalog_of_setup(self, languages):
+        """Bring up the catalogs of what the generator itself says in every notebook."""
+        for language in languages:
+            if language != ENGLISH:
+                messages = messages_of(setup_texts(self.address))
+                self._setup[language] = self._catalog(SETUP_CATALOG, language, messages)
+
+    def lab(self, lab, languages):
+        """Build the notebooks of a lab; what is refused is remembered, not raised."""
+        try:
+            source = read_source(self.tree.source(lab))
+            refuse(source_problems(source))
+            results = self._results(lab)
+            english = student_form(source, ENGLISH, results, {}, self.address)
+            for language in languages:
+                if language == ENGLISH:
+                    self._put(self.tree.notebook(lab, language), as_text(english))
+                else:
+                    self._in_language(source, language, results, english)
+        except AuthoringError as error:
+            self.refused += error.problems
+
+    def strays(self):
+        """Report the notebooks and catalogs that belong to no lab."""
+        known = {*self.tree.labs, SETUP_CATALOG}
+        notebooks = self.tree.root / "notebooks"
+        for path in sorted([*notebooks.glob("*/*.ipynb"), *notebooks.glob("locale/*/*.po")]):
+            language = path.parent.name
+            if path.stem not in known or language not in self.tree.languages:
+                self.refused.append(f"{shown(path)}: belongs to no lab or language; delete it")
+
+    def report(self):
+        """Yield the lines that say what was done, or with ``writing`` false what is to do."""
+        for path in self.changed:
+            if self.writing:
+                yield f"wrote {shown(path)}"
+            else:
+                yield f"{shown(path)} differs from what its source gives: build the notebooks"
+        for (lab, language), cells in self.stale.items():
+            count = f"{len(cells)} stale cell{'s' * (len(cells) > 1)}"
+            yield f"{lab} in {language}: {count} in English: {', '.join(cells)}"
+        if self.is_up_to_date:
+            yield "all notebooks are up to date"
+
+    def _in_language(self, source, language, results, english):
+        student, _ = stripped(source)
+        translations = {
+            **self._setup[language],
+            **self._catalog(source.lab, language, messages_of(student.cells)),
+        }
+        notebook = student_form(source, language, results, translations, self.address)
+        refuse(
+            Problem(self.tree.catalog(source.lab, language), 1, fault, cell)
+            for cell, fault in parity_faults(english, notebook, translations, language)
+        )
+        self._put(self.tree.notebook(source.lab, language), as_text(notebook))
+
+    def _catalog(self, name, language, messages):
+        """Bring up a catalog; return the translations in it that may be shown."""
+        path = self.tree.catalog(name, language)
+        before = read_catalog(path)
+        catalog = merged(before, messages, language)
+        refuse(catalog_problems(path, catalog))
+        if not path.exists() or not same_entries(before, catalog):
+            self.changed.append(path)
+            if self.writing:
+                write_catalog(path, catalog)
+        if stale_cells(catalog):
+            self.stale[name, language] = stale_cells(catalog)
+        return translations_of(catalog)
+
+    def _results(self, lab):
+        path = self.tree.results(lab)
+        if not path.exists():
+            message = f"{lab} has no results yet: run `python build_results.py {lab}` first"
+            raise AuthoringError([Problem(path, 1, message)])
+        try:
+            return read_results(path)
+        except ResultsError as error:
+            raise AuthoringError([Problem(path, 1, str(error))]) from None
+
+    def _put(self, path, text):
+        """Write a notebook, or note that it differs."""
+        if path.exists() and path.read_bytes() == text.encode("utf-8"):
+            return
+        self.changed.append(path)
+        if self.writing:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="\n")

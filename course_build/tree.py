@@ -1,0 +1,47 @@
+"""Where the course keeps what it is made of and what is made from it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+ENGLISH = "en"
+# The catalog of what the generator itself writes into every notebook.
+SETUP_CATALOG = "setup"
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A copy of the course, by its root."""
+
+    root: Path = Path(__file__).resolve().parent.parent
+
+    @property
+    def labs(self):
+        """The names of the labs: there is one for each source."""
+        return sorted(path.stem for path in (self.root / "notebooks" / "source").glob("*.py"))
+
+    @property
+    def languages(self):
+        """English, then every language that has a folder of catalogs."""
+        folders = (self.root / "notebooks" / "locale").glob("[a-z]*")
+        return [ENGLISH, *sorted(path.name for path in folders if path.is_dir())]
+
+    def source(self, lab):
+        """The source of a lab."""
+        return self.root / "notebooks" / "source" / f"{lab}.py"
+
+    def catalog(self, lab, language):
+        """The catalog of a lab in a language."""
+        return self.root / "notebooks" / "locale" / language / f"{lab}.po"
+
+    def notebook(self, lab, language):
+        """The student's notebook of a lab in a language."""
+        return self.root / self.notebook_path(lab, language)
+
+    @staticmethod
+    def notebook_path(lab, language):
+        """Where the repository has that notebook, as a URL says it."""
+        return f"notebooks/{language}/{lab}.ipynb"
+
+    def results(self, lab):
+        """The results of a lab's reference run."""
+        return self.root / "data" / "results" / f"{lab}.json"
