@@ -127,7 +127,7 @@ def _parser():
     parser.add_argument(
         "--timeout",
         type=_seconds,
-        default=3600.0,
+        default=3600,
         metavar="SECONDS",
         help="how long one cell may run (default: 3600)",
     )
@@ -138,13 +138,9 @@ def _parser():
 
 
 def _seconds(text):
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
-    return seconds
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of seconds above 0")
+    return int(text)
 
 
 def _choose_labs(names, sources):
@@ -193,7 +189,7 @@ def _make_folder(path):
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadRequestError(
-            f"--keep {path}: the folder cannot be made: {error.strerror}"
+            f"--keep: the folder {path} cannot be made: {error.strerror}"
         ) from error
 
 

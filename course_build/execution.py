@@ -17,6 +17,7 @@ and the caller waits::
 """
 
 import asyncio
+import atexit
 import contextlib
 import logging
 import os
@@ -109,7 +110,7 @@ class Execution:
         The kernel's working directory.
     environment : dict
         Variables added to this process's for the kernel.
-    timeout : float
+    timeout : int
         Seconds that one cell may take.
 
     Attributes
@@ -135,13 +136,13 @@ class Execution:
         self._loop = None
         self._task = None
         self._client = None
-        self._thread = threading.Thread(target=self._run, name="notebook", daemon=True)
-        self._thread.start()
+        # Not Thread.join: on Python 3.11 a Ctrl-C during it makes a live thread count as ended.
+        self._over = threading.Event()
+        threading.Thread(target=self._run, name="notebook", daemon=True).start()
 
     def wait(self, seconds=None):
         """Wait for the end, or for some seconds; return whether the run is over."""
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
+        return self._over.wait(seconds)
 
     def stop(self):
         """End the run at once, kernel included; ``check`` then says that it was interrupted."""
@@ -151,7 +152,7 @@ class Execution:
         if self._task is not None:
             with contextlib.suppress(RuntimeError):  # the loop may have closed meanwhile
                 self._loop.call_soon_threadsafe(self._task.cancel)
-        self._thread.join(10)
+        self._over.wait(10)
 
     def check(self):
         """Return if the notebook ran to its end.
@@ -171,7 +172,9 @@ class Execution:
                 self._failure = self._run_in(Path(folder))
         except Exception as error:  # this is another thread than the caller's: hand it over
             self._failure = ExecutionFailed(f"{type(error).__name__}: {error}", self.position)
-        self.seconds = time.monotonic() - began
+        finally:
+            self.seconds = time.monotonic() - began
+            self._over.set()
 
     def _run_in(self, folder):
         """Run the notebook with a private folder; return why it failed, or None."""
@@ -224,7 +227,7 @@ class Execution:
             try:
                 await self._task
             except CellTimeoutError:
-                return f"the cell ran longer than {self._timeout:g} s (see --timeout)"
+                return f"the cell ran longer than {self._timeout} s (see --timeout)"
             except CellExecutionError as error:
                 return f"{error.ename}: {error.evalue}"
             except DeadKernelError:
@@ -270,6 +273,8 @@ def _silent_logger():
 
 async def _end_kernel(client, pid):
     """See to it that neither the kernel nor a process that it started lives on."""
+    # nbclient leaves this behind when a kernel does not start.
+    atexit.unregister(client._cleanup_kernel)
     manager = client.km
     if manager is not None and manager.has_kernel:
         await manager.shutdown_kernel(now=True)

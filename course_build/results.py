@@ -88,7 +88,7 @@ def read_results(path):
     missing = [key for key in META_KEYS if key not in meta]
     if missing:
         raise ResultsError(f"{path} lacks {', '.join(missing)} in its 'meta': {remedy}")
-    problem = _problem_with_run(contents, extra="meta")
+    problem = _problem_with_meta(meta) or _problem_with_run(contents, extra="meta")
     if problem:
         raise ResultsError(f"{path}: {problem}: {remedy}")
     return contents
@@ -242,6 +242,19 @@ def _read_json(path, remedy, shown=None):
         return json.loads(text, parse_constant=refuse)
     except (json.JSONDecodeError, RecursionError) as error:
         raise ResultsError(f"{shown} is not JSON ({error}): {remedy}") from error
+
+
+def _problem_with_meta(meta):
+    """Return what is wrong with meta's values in a few words, or None."""
+    for key in ("inputs", "versions", "data"):
+        value = meta[key]
+        if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
+            return f"'{key}' in 'meta' must map names to texts"
+    try:
+        datetime.date.fromisoformat(meta["date"])
+    except (TypeError, ValueError):
+        return "'date' in 'meta' must be a day such as 2026-01-31"
+    return None
 
 
 def _problem_with_run(contents, extra):
