@@ -30,7 +30,7 @@ class DPSGD:
         max_grad_norm: the bound C on the norm of one record's gradient.
         learning_rate: the step's length, times the noisy mean gradient.
         expected_batch_size: what the noisy sum is divided by, a public constant. The size of the
-            batch that was drawn, or the sampling rate times a private number of records, would leak.
+            batch that was drawn would leak, and so would q times a private number of records.
 
     Raises:
         ValueError: for a setting outside its range, by its name.
@@ -170,9 +170,9 @@ def add_noise(sums, noise_multipliers, max_grad_norm, generator):
 def train_dpsgd(X, y, seed, noise_multipliers, settings):
     """Train one MLP for each noise multiplier by DP-SGD, side by side.
 
-    The initial network comes from seed; a generator seeded with seed + 1 draws each step's batch and
-    then its noise. When every noise multiplier is 0 no noise is drawn. An empty batch adds its noise
-    like any other.
+    The initial network comes from seed; a generator seeded with seed + 1 draws each step's batch
+    and then its noise. When every noise multiplier is 0 no noise is drawn. An empty batch adds its
+    noise like any other.
 
     Args:
         X: n × d float32.
