@@ -12,7 +12,7 @@ import nbformat
 
 from course_build.execution import Execution, ExecutionFailed
 from course_build.problems import AuthoringError
-from course_build.render import executed_form
+from course_build.render import executed_form, student_form
 from course_build.results import (
     RESULTS_DIR,
     ROOT,
@@ -27,10 +27,10 @@ from course_build.results import (
     stale_reasons,
     write_results,
 )
+from course_build.tree import Tree
 from course_lib.lab import PROFILES
 
 FAILED_DIR = ROOT / "build" / "failed"
-LOCALE_DIR = ROOT / "notebooks" / "locale"
 
 EPILOG = """\
 examples:
@@ -56,7 +56,7 @@ def main(arguments=None, sources=SOURCES_DIR):
         labs = _choose_labs(options.labs, sources)
         _check_choice("profile", options.profile, PROFILES)
         if options.lang is not None:
-            _check_choice("language", options.lang, _languages())
+            _check_choice("language", options.lang, Tree().languages)
         directory = _results_directory(options)
         if options.check:
             return _check(labs, options.results or RESULTS_DIR)
@@ -161,10 +161,6 @@ def _check_choice(what, value, known):
     raise BadRequestError(f"unknown {what} {value!r}: {hint}There is {', '.join(known)}")
 
 
-def _languages():
-    return ["en", *sorted(path.name for path in LOCALE_DIR.glob("*") if path.is_dir())]
-
-
 def _results_directory(options):
     """Return where the results go, or None where they are not written."""
     if options.lang is not None:
@@ -225,8 +221,6 @@ def _run_lab(lab, source, options, directory):
         if options.lang is None:
             notebook = executed_form(source)
         else:
-            from course_build.render import student_form
-
             notebook = student_form(source, language)
     except AuthoringError as error:
         raise LabFailedError(f"its source is refused:\n{error}") from error

@@ -209,11 +209,14 @@ def stale_reasons(source, contents):
 
 
 def package_versions():
-    """Return the versions of Python and of the packages that can move a figure."""
+    """Return the versions of Python and of the packages that can move a figure.
+
+    Names have ``_`` for ``-``, so that a text can quote ``{{ meta.versions.scikit_learn }}``.
+    """
     versions = {"python": platform.python_version()}
     for package in PACKAGES:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            versions[package] = importlib.metadata.version(package)
+            versions[package.replace("-", "_")] = importlib.metadata.version(package)
     return versions
 
 

@@ -245,3 +245,7 @@ def test_idx_comes_back_as_it_was_written(shape):
 def test_what_is_no_idx_file_is_refused(contents, says):
     with pytest.raises(DataError, match=says):
         read_idx(contents)
+
+
+def test_the_checksum_is_documented():
+    assert data.MNIST_SHA256 in (data.DATA_DIR / "README.md").read_text(encoding="utf-8")
