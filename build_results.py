@@ -218,16 +218,14 @@ def _run_lab(lab, source, options, directory):
     inputs = lab_inputs(source)  # before the run: a file that changes meanwhile makes it stale
     language = options.lang or "en"
     try:
-        if options.lang is None:
-            notebook = executed_form(source)
-        else:
-            notebook = student_form(source, language)
+        solved = options.lang is None
+        notebook = executed_form(source) if solved else student_form(source, language)
     except AuthoringError as error:
         raise LabFailedError(f"its source is refused:\n{error}") from error
     try:
         run, seconds = _execute(lab, notebook, language, options)
         # A student's exercises are not done, and smoke is too small for what the claims say.
-        if options.lang is None and options.profile != "smoke":
+        if solved and options.profile != "smoke":
             _check_claims(run)
         outcome = [_clock(seconds), _summary(run)]
         if directory is not None:

@@ -126,6 +126,14 @@ def test_smoke_runs_but_publishes_and_judges_nothing(build):
     assert read_results(build.folder / "runs_to_its_end.json")["meta"]["profile"] == "smoke"
 
 
+def test_the_students_notebook_runs_with_its_stubs(build):
+    assert build("solution_that_fails")[0] == 1
+    status, out, err = build("solution_that_fails", "--lang", "en", results=None)
+    assert (status, err) == (0, "") and "0 of 1 claims hold" in out and "results in" not in out
+    status, _, err = build("solution_that_fails", "--lang", "en")
+    assert status == 1 and "leave out --lang or --results" in err
+
+
 def test_the_executed_notebook_is_kept_where_asked(build, tmp_path):
     for lab in ("runs_to_its_end", "failing_cell"):
         build(lab, "--keep", str(tmp_path / "kept"))
