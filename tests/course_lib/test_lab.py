@@ -60,7 +60,8 @@ def test_pick_gives_the_value_of_the_profile():
 
 def test_recorded_scalars_are_pythons(saved):
     lab = Lab("x")
-    lab.record({"s06_eps": np.float64(1.5), "n": np.int64(3)}, held=np.bool_(True), name="σ", k=2)
+    lab.record({"s06_eps": np.float64(1.5), "n": np.int64(3)}, held=np.bool_(True))
+    lab.record(name="σ", k=2)
     results = saved(lab)["results"]
     assert results.pop("minutes_total") >= 0
     assert results == {"s06_eps": 1.5, "n": 3, "held": True, "name": "σ", "k": 2}
