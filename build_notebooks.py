@@ -92,7 +92,7 @@ def _parser():
 
 def _unknown(kind, name, known):
     near = difflib.get_close_matches(name, known, n=1)
-    hint = f"; did you mean {near[0]}?" if near else ""
+    hint = f"; did you mean {near[0]}?" if near else "."
     return f'there is no {kind} "{name}"{hint} The {kind}s are: {", ".join(known) or "none yet"}.'
 
 

@@ -19,6 +19,9 @@ from course_build.display_text import shown_texts
 from course_build.markdown import has_words, paragraphs
 from course_build.problems import AuthoringError, Problem
 
+_LINE = re.compile(
+    r'\s*|#.*|\s*((msgctxt|msgid|msgid_plural|msgstr(\[\d\])?)\s+)?"([^"\\]|\\.)*"\s*'
+)
 # How alike two texts must be for the translation of one to be a start for the other.
 _ALIKE = 0.5
 
@@ -65,19 +68,24 @@ def read_catalog(path):
     if not path.exists():
         return polib.POFile()
     try:
-        catalog = polib.pofile(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        line = re.search(r"line (\d+)", str(error))
-        message = f"cannot be read as a gettext catalog in UTF-8: {error}"
-        problem = Problem(path, int(line[1]) if line else 1, message)
-        raise AuthoringError([problem]) from None
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise AuthoringError([Problem(path, 1, f"is no text in UTF-8: {error}")]) from None
+    # polib reads a line without its quotes, too, and takes off its first and last character.
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not _LINE.fullmatch(line):
+            raise AuthoringError([Problem(path, number, f"is no line of a catalog: `{line}`")])
+    try:
+        catalog = polib.pofile(text)
+    except OSError as error:
+        raise AuthoringError([Problem(path, 1, f"is no gettext catalog: {error}")]) from None
     first = {}
     problems = []
     for entry in catalog:
         if entry.msgid in first:
             message = f"{quoted(entry.msgid)} has an entry at line {first[entry.msgid]} already"
             problems.append(Problem(path, entry.linenum, message))
-        first.setdefault(entry.msgid, entry.linenum)
+        first.setdefault(entry.msgid, entry.linenum or 1)
     if problems:
         raise AuthoringError(problems)
     return catalog
@@ -92,6 +100,7 @@ def merged(catalog, messages, language):
         [entry for entry in catalog if entry.msgid not in wanted and entry.msgstr],
     )
     result = polib.POFile(wrapwidth=88)
+    result.header = "How to translate: notebooks/README.md"
     result.metadata = {
         "MIME-Version": "1.0",
         "Content-Type": "text/plain; charset=UTF-8",

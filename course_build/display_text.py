@@ -50,7 +50,7 @@ _SHOWN_ARGUMENTS = {
     "figtext": [2],
     "annotate": [0],
 }
-# Keyword arguments, parameters' defaults and variables whose text is shown.
+# Keyword arguments, parameters' defaults, variables and keys of dicts whose text is shown.
 _SHOWN_NAME = re.compile(
     r"(?!pos_label$)(\w+_)?(label|title|caption|message|header|note)s?"
     r"|[xyz]labels?|suptitle|alt|desc|legend"
@@ -299,7 +299,8 @@ class _Strings(cst.CSTVisitor):
         if isinstance(piece, cst.FormattedStringExpression):
             return self.module.code_for_node(piece)
         prefix = "r" if "r" in string.prefix.lower() else ""
-        return ast.literal_eval(f"{prefix}{string.quote}{piece.value}{string.quote}")
+        # The spaces keep what the piece begins and ends with apart from the quotes.
+        return ast.literal_eval(f"{prefix}{string.quote} {piece.value} {string.quote}")[1:-1]
 
     def _docstring(self, node, text):
         return Text(
@@ -359,7 +360,9 @@ class _Strings(cst.CSTVisitor):
             case cst.Index() | cst.Comparison() | cst.ComparisonTarget():
                 return "name"
             case cst.DictElement():
-                return "name" if node is parent.key else None
+                if node is parent.key:
+                    return "name"
+                return "shown" if _is_shown_key(parent.key) else None
             case cst.IfExp():
                 return "name" if node is parent.test else None
             case cst.ListComp() | cst.GeneratorExp() | cst.SetComp():
@@ -425,6 +428,10 @@ def _fields(part):
 
 def _is_shown_name(node):
     return isinstance(node, cst.Name) and bool(_SHOWN_NAME.fullmatch(node.value))
+
+
+def _is_shown_key(node):
+    return isinstance(node, cst.SimpleString) and bool(_SHOWN_NAME.fullmatch(node.raw_value))
 
 
 def _written(text, translation):

@@ -10,6 +10,8 @@ from course_build.solutions import stripped
 def source_problems(source):
     """All the problems of a source that has been read, in the order of its lines."""
     student, problems = stripped(source)
+    if problems:
+        return problems  # a solution that does not end hides what comes after it
     problems += claim_problems(source)
     typed = set()
     for cell in source.cells:

@@ -61,13 +61,19 @@ class Build:
             refuse(source_problems(source))
             results = self._results(lab)
             english = student_form(source, ENGLISH, results, {}, self.address)
-            for language in languages:
-                if language == ENGLISH:
-                    self._put(self.tree.notebook(lab, language), as_text(english))
-                else:
-                    self._in_language(source, language, results, english)
         except AuthoringError as error:
             self.refused += error.problems
+            return
+        for language in languages:
+            try:
+                notebook = (
+                    english
+                    if language == ENGLISH
+                    else self._in_language(source, language, results, english)
+                )
+                self._put(self.tree.notebook(lab, language), as_text(notebook))
+            except AuthoringError as error:
+                self.refused += error.problems
 
     def strays(self):
         """Report the notebooks and catalogs that belong to no lab."""
@@ -92,6 +98,7 @@ class Build:
             yield "all notebooks are up to date"
 
     def _in_language(self, source, language, results, english):
+        """The notebook in another language, proved to be the same code."""
         student, _ = stripped(source)
         translations = {
             **self._setup[language],
@@ -102,7 +109,7 @@ class Build:
             Problem(self.tree.catalog(source.lab, language), 1, fault, cell)
             for cell, fault in parity_faults(english, notebook, translations, language)
         )
-        self._put(self.tree.notebook(source.lab, language), as_text(notebook))
+        return notebook
 
     def _catalog(self, name, language, messages):
         """Bring up a catalog; return the translations in it that may be shown."""

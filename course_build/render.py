@@ -82,10 +82,10 @@ def student_form(source, language=ENGLISH, results=None, translations=None, addr
     refuse(problems)
     title, *rest = student.cells
     cells = [_translated(c, translations) for c in (title, setup_cell(address, language), *rest)]
-    cells[0] = _with_badge(cells[0], source.lab, language, translations, address)
     if results is not None:
         cells = [_filled(source, cell, results, language, problems) for cell in cells]
         refuse(problems)
+    cells[0] = _with_badge(cells[0], source.lab, language, translations, address)
     return _notebook(cells)
 
 
@@ -136,7 +136,7 @@ def _filled(source, cell, results, language, problems):
         return cell
     text, faults = fill(cell.text, results, language)
     line = next(own.line for own in source.cells if own.id == cell.id)
-    # The lines of a translation or below a badge are not the source's: the cell's first will do.
+    # The lines of a translation are not the source's: the cell's first will do.
     as_written = any(own.text == cell.text for own in source.cells)
     for offset, message in faults or prose_faults(text):
         place = replace(cell, line=line + offset if as_written else line)

@@ -23,6 +23,7 @@ The first cell is prose, has the id ``title`` and starts with the ``#`` heading.
 plain Python, without magics.
 """
 
+import json
 import re
 import warnings
 from dataclasses import dataclass, field
@@ -99,7 +100,7 @@ def read_source(path):
         below, first = _locate(lines, below, raw)
         cell_id = raw.metadata.get("id", "")
         cell = Cell(
-            id=cell_id if isinstance(cell_id, str) else str(cell_id),
+            id=cell_id if isinstance(cell_id, str) else "",
             kind=raw.cell_type,
             text=raw.source.strip("\n"),
             tags=tuple(raw.metadata.get("tags", ())),
@@ -143,7 +144,7 @@ def _read_head(path, lines):
 
 def _locate(lines, below, raw):
     """The line numbers (from 1) of a cell's head and of its text, looking on from ``below``."""
-    mark = f'"{raw.metadata["id"]}"' if "id" in raw.metadata else ""
+    mark = json.dumps(raw.metadata["id"]) if "id" in raw.metadata else ""
     for number in range(below, len(lines)):
         if _CELL.match(lines[number]) and mark in lines[number]:
             quoted = "cell_marker" in raw.metadata
