@@ -46,11 +46,20 @@ def tpr_at_fpr(fpr, tpr, alpha):
 
     Nothing is interpolated between points: the value is one that a threshold really reaches.
 
+    Args:
+        fpr, tpr: a curve as ``roc_curve`` gives it, both rising from 0 to 1.
+        alpha: number or array between 0 and 1.
+
+    Returns:
+        float, or a float64 array of the shape of ``alpha``.
+
     Raises:
         ValueError: if ``alpha`` is not between 0 and 1.
     """
     _check_rate(alpha)
-    return float(np.max(np.asarray(tpr)[np.asarray(fpr) <= alpha * _SLACK]))
+    last = np.searchsorted(fpr, np.asarray(alpha) * _SLACK, side="right") - 1
+    found = np.asarray(tpr, dtype=np.float64)[last]
+    return float(found) if np.ndim(alpha) == 0 else found
 
 
 def auc(fpr, tpr):
@@ -117,15 +126,36 @@ def bootstrap_intervals(scores, is_member, rng, reps=1000, level=0.95):
         TypeError, ValueError: as ``roc_curve``; also for a ``level`` outside (0, 1).
     """
     ranking = _Ranking(*_checked(scores, is_member))
-    member_rng, other_rng = rng.spawn(2)
+    return _intervals(ranking, _resamples(ranking, rng, reps, level), level)
 
-    def draw(count):
-        return (
-            _resample_counts(ranking.n_members, count, member_rng),
-            _resample_counts(ranking.n_others, count, other_rng),
-        )
 
-    return _intervals(ranking, draw, reps, level)
+def bootstrap_band(scores, is_member, rng, fpr_grid, reps=1000, level=0.95):
+    """Return the interval of the TPR at each of several FPRs, to be drawn around a ROC curve.
+
+    The resamples are those of ``bootstrap_intervals`` for the same generator state. The intervals
+    hold point by point, not for the whole curve at once.
+
+    Args:
+        scores, is_member, rng, reps, level: as for ``bootstrap_intervals``.
+        fpr_grid: G numbers between 0 and 1.
+
+    Returns:
+        ``(low, high)``, each of length G.
+
+    Raises:
+        TypeError, ValueError: as ``bootstrap_intervals``, and for an FPR outside 0 to 1.
+    """
+    _check_rate(fpr_grid)
+    ranking = _Ranking(*_checked(scores, is_member))
+    grid = np.asarray(fpr_grid, dtype=np.float64)
+    tpr = np.concatenate(
+        [
+            ranking.weighted_tpr(_cumulative(members), _cumulative(others), grid)
+            for members, others in _resamples(ranking, rng, reps, level)
+        ]
+    )
+    low, high = np.quantile(tpr, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return low, high
 
 
 def pair_intervals(scores, IN, rng, reps=1000, level=0.95):
@@ -158,12 +188,13 @@ def pair_intervals(scores, IN, rng, reps=1000, level=0.95):
     model_rng, record_rng = rng.spawn(2)
     pair_parts = [np.divmod(pairs, n_records) for pairs in (ranking.members, ranking.others)]
 
-    def draw(count):
-        of_model = _resample_counts(n_models, count, model_rng)
-        of_record = _resample_counts(n_records, count, record_rng)
-        return [of_model[:, model] * of_record[:, record] for model, record in pair_parts]
+    def weights():
+        for count in _chunks(ranking, reps, level):
+            of_model = _resample_counts(n_models, count, model_rng)
+            of_record = _resample_counts(n_records, count, record_rng)
+            yield [of_model[:, model] * of_record[:, record] for model, record in pair_parts]
 
-    return _intervals(ranking, draw, reps, level)
+    return _intervals(ranking, weights(), level)
 
 
 def chance_tpr(alpha, n_nonmembers):
@@ -247,6 +278,20 @@ class _Ranking:
         self.tie_starts = np.flatnonzero(np.append(True, others[1:] != others[:-1]))
         self.n_members, self.n_others = len(members), len(others)
 
+    def weighted_tpr(self, member_total, other_total, alphas):
+        """Return the TPR at FPR ≤ each alpha, resample × alpha, from cumulated weights.
+
+        The threshold lies just above the first non-member that would be one too many.
+        """
+        n_members, n_others = member_total[:, -1:], other_total[:, -1:]
+        limits = alphas * _SLACK * n_others
+        one_too_many = [
+            np.searchsorted(row[1:], limit, side="right")
+            for row, limit in zip(other_total, limits, strict=True)
+        ]
+        above_or_all = np.append(self.above, self.n_members)[np.array(one_too_many)]
+        return np.take_along_axis(member_total, above_or_all, axis=1) / n_members
+
     def weighted_metrics(self, member_weights, other_weights):
         """Return the figures for weighted records; weights are resample × rank, whole numbers.
 
@@ -265,11 +310,8 @@ class _Ranking:
         found = {}
         with np.errstate(invalid="ignore"):  # a resample of one class: NaN, left out later
             found["auc"] = concordant / (n_members * n_others)
-            above_or_all = np.append(self.above, self.n_members)
-            for name, alpha in _LOW_FPR.items():
-                passed = _first_above(other_total[:, 1:], alpha * _SLACK * n_others)
-                reached = np.take_along_axis(member_total, above_or_all[passed][:, None], axis=1)
-                found[name] = reached[:, 0] / n_members
+            low = self.weighted_tpr(member_total, other_total, np.array(list(_LOW_FPR.values())))
+            found.update(zip(_LOW_FPR, low.T, strict=True))
             before = other_total[:, :-1]
             if len(self.tie_starts) < self.n_others:
                 higher, before = higher[:, self.tie_starts], before[:, self.tie_starts]
@@ -291,15 +333,31 @@ def _summary(fpr, tpr):
     }
 
 
-def _intervals(ranking, draw, reps, level):
+def _chunks(ranking, reps, level):
+    """Yield how many resamples to work on together, until there are ``reps`` of them."""
     if not 0 < level < 1:
         raise ValueError(f"level is {level}: expected a number between 0 and 1, such as 0.95")
     if reps < 1:
         raise ValueError(f"reps is {reps}: at least one resample is needed")
-    per_chunk = max(1, _CHUNK_CELLS // max(ranking.n_members, ranking.n_others))
+    together = max(1, _CHUNK_CELLS // max(ranking.n_members, ranking.n_others))
+    for start in range(0, reps, together):
+        yield min(together, reps - start)
+
+
+def _resamples(ranking, rng, reps, level):
+    """Yield chunks of resamples as (member weights, non-member weights), resample × rank."""
+    member_rng, other_rng = rng.spawn(2)
+    for count in _chunks(ranking, reps, level):
+        yield (
+            _resample_counts(ranking.n_members, count, member_rng),
+            _resample_counts(ranking.n_others, count, other_rng),
+        )
+
+
+def _intervals(ranking, resamples, level):
     values = {name: [] for name in METRICS}
-    for start in range(0, reps, per_chunk):
-        found = ranking.weighted_metrics(*draw(min(per_chunk, reps - start)))
+    for weights in resamples:
+        found = ranking.weighted_metrics(*weights)
         for name, collected in values.items():
             collected.append(found[name])
     tail = (1 - level) / 2
@@ -321,15 +379,6 @@ def _cumulative(weights):
     total = np.zeros((len(weights), weights.shape[1] + 1), dtype=np.int64)
     np.cumsum(weights, axis=1, out=total[:, 1:])
     return total
-
-
-def _first_above(rising, limits):
-    """Return, row by row, the first column of ``rising`` above its limit (or their number)."""
-    n = rising.shape[1]
-    columns = min(n, 64)
-    while columns < n and np.any(rising[:, columns - 1] <= limits):  # a low FPR needs few of them
-        columns = min(n, 4 * columns)
-    return np.count_nonzero(rising[:, :columns] <= limits[:, None], axis=1)
 
 
 def _checked(scores, is_member):
@@ -361,5 +410,5 @@ def _checked(scores, is_member):
 
 
 def _check_rate(alpha):
-    if not 0 <= alpha <= 1:
+    if not np.all((np.asarray(alpha) >= 0) & (np.asarray(alpha) <= 1)):
         raise ValueError(f"alpha is {alpha}: expected a false positive rate between 0 and 1")

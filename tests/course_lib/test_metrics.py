@@ -45,6 +45,7 @@ def test_tpr_at_fpr_takes_the_limit_in_and_interpolates_nothing():
     assert metrics.tpr_at_fpr(fpr, tpr, 0.1 * 0.1) == 0.3  # one last bit above or below 0.01
     assert metrics.tpr_at_fpr(fpr, tpr, 0) == 0.1
     assert metrics.tpr_at_fpr(fpr, tpr, 1) == 1
+    assert metrics.tpr_at_fpr(fpr, tpr, [0.015, 0, 1]).tolist() == [0.3, 0.1, 1]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -121,6 +122,30 @@ def test_bootstrap_equals_the_literal_loop(n, reps, decimals):
     slow = literal_intervals(scores, is_member, np.random.default_rng(5), reps, 0.9)
     for name in metrics.METRICS:
         np.testing.assert_allclose(fast[name], slow[name], rtol=0, atol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("decimals", [0, 9])
+def test_band_equals_the_literal_loop(decimals):
+    rng = np.random.default_rng(30)
+    is_member = rng.random(500) < 0.4
+    scores = np.round(rng.normal(size=500) + is_member, decimals)
+    grid = [0, 1e-3, 0.01, 0.1, 0.5, 1]
+    member_rng, other_rng = np.random.default_rng(31).spawn(2)
+    order = np.argsort(-scores, kind="stable")
+    members, others = order[is_member[order]], order[~is_member[order]]
+    found = []
+    for _ in range(40):
+        chosen = np.append(
+            members[member_rng.integers(len(members), size=len(members))],
+            others[other_rng.integers(len(others), size=len(others))],
+        )
+        curve = metrics.roc_curve(scores[chosen], is_member[chosen])
+        found.append([metrics.tpr_at_fpr(*curve, alpha) for alpha in grid])
+    band = metrics.bootstrap_band(scores, is_member, np.random.default_rng(31), grid, 40, 0.9)
+    np.testing.assert_allclose(band, np.percentile(found, [5, 95], axis=0), atol=1e-12)
+    assert band[1][-1] == 1
+    with pytest.raises(ValueError, match="alpha is"):
+        metrics.bootstrap_band(scores, is_member, rng, [0.1, 2])
 
 
 def test_bootstrap_does_not_depend_on_the_size_of_its_chunks(monkeypatch):
