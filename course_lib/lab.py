@@ -167,6 +167,38 @@ class Lab:
             )
         print(line.format(sentence=sentence))
 
+    def progress(self, label):
+        """Return a function to call as ``show(done, total)``; it keeps one line up to date.
+
+        The line stands in the notebook's output. In the course build, and outside a notebook,
+        nothing is shown.
+
+        Parameters
+        ----------
+        label : str
+            What is counted, for instance ``"Models trained"``.
+        """
+        if os.environ.get("COURSE_RESULTS") or not _in_a_notebook():
+            return lambda done, total: None
+        from IPython.display import display
+
+        def line(text):
+            return {"text/plain": text}
+
+        handle = display(line(f"{label} ..."), raw=True, display_id=True)
+        started = time.monotonic()
+
+        def show(done, total):
+            passed = time.monotonic() - started
+            text = _("{label}: {done} of {total}, {passed:.0f} s")
+            if done < total:
+                text = _("{label}: {done} of {total}, about {left:.0f} s left")
+            left = passed / done * (total - done)
+            values = {"label": label, "done": done, "total": total, "passed": passed, "left": left}
+            handle.update(line(text.format(**values)), raw=True)
+
+        return show
+
     def save(self):
         """End the lab: write its results where the course build wants them, or say how many.
 
@@ -213,8 +245,11 @@ def _cells_may_run_again():
     In the build and in a plain run of the source every cell runs once, and a name that comes up
     twice is a mistake of the author.
     """
-    if os.environ.get("COURSE_RESULTS"):
-        return False
+    return not os.environ.get("COURSE_RESULTS") and _in_a_notebook()
+
+
+def _in_a_notebook():
+    """Tell whether IPython runs this code."""
     ipython = sys.modules.get("IPython")
     return ipython is not None and ipython.get_ipython() is not None
 
