@@ -1,4 +1,6 @@
 import os
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -7,6 +9,7 @@ import pytest
 from nbformat import v4
 
 from course_build.execution import Execution, ExecutionFailed
+from course_build.results import ROOT
 
 
 def notebook(*cells):
@@ -56,6 +59,14 @@ def until(condition, seconds=5):
         time.sleep(0.02)
 
 
+START_CHILD = (
+    "import subprocess, sys, time\n"
+    "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+    "print(child.pid, flush=True)\n"
+)
+SLEEPER = f"{START_CHILD}time.sleep(60)"
+
+
 def test_a_notebook_runs_in_this_interpreter_with_its_variables(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path / "no home"))
     execution = execute(
@@ -66,8 +77,6 @@ def test_a_notebook_runs_in_this_interpreter_with_its_variables(tmp_path, monkey
         COURSE_PROFILE="smoke",
     )
     execution.check()
-    import sys
-
     assert printed(execution, "cell-1").split("\n") == [sys.executable, str(tmp_path), ""]
     assert printed(execution, "cell-3") == "smoke\n"
     assert execution.total == 2 and execution.position.number == 2
@@ -96,7 +105,7 @@ def test_a_kernel_that_is_killed_is_reported_with_its_last_words(capfd):
         execute(
             "x = 1",
             "import os, signal\n"
-            "os.write(2, b'no more memory for this one\\n')\n"
+            "os.write(2, b'much to say\\n' * 4000 + b'no more memory for this one\\n')\n"
             "os.kill(os.getpid(), signal.SIGKILL)",
         )
     )
@@ -107,29 +116,40 @@ def test_a_kernel_that_is_killed_is_reported_with_its_last_words(capfd):
     assert capfd.readouterr() == ("", "")
 
 
+def test_what_a_dead_kernel_started_does_not_live_on():
+    execution = execute(f"{START_CHILD}time.sleep(0.5)", "import os\nos.kill(os.getpid(), 9)")
+    assert failure(execution).reason.startswith("the kernel died")
+    child = int(printed(execution, "cell-1"))
+    until(lambda: not alive(child))
+
+
 def test_a_kernel_that_exits_is_reported():
     assert failure(execute("import os\nos._exit(0)")).reason.startswith("the kernel died")
 
 
 def test_a_kernel_that_does_not_start_is_reported(tmp_path):
+    """In a process of its own, to see that nothing is printed at its exit either."""
     (tmp_path / "ipykernel_launcher.py").write_text("raise SystemExit('no kernel today')")
-    error = failure(execute("x = 1", PYTHONPATH=str(tmp_path)))
-    assert error.reason.startswith("the kernel did not start")
-    assert error.position is None
-    assert "no kernel today" in error.log
+    program = (
+        "from nbformat import v4\n"
+        "from course_build.execution import Execution\n"
+        "notebook = v4.new_notebook(cells=[v4.new_code_cell('x = 1')])\n"
+        f"environment = {{'PYTHONPATH': {str(tmp_path)!r}}}\n"
+        "run = Execution(notebook, directory='.', environment=environment, timeout=60)\n"
+        "run.wait()\n"
+        "print(run._failure.reason, run._failure.position, run._failure.log, sep='\\n')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    reason, position, log = done.stdout.splitlines()
+    assert reason.startswith("the kernel did not start")
+    assert (position, log, done.stderr) == ("None", "no kernel today", "")
 
 
 def test_a_working_directory_that_is_missing_is_reported(tmp_path):
     error = failure(execute("x = 1", directory=tmp_path / "none"))
     assert "none" in error.reason
-
-
-SLEEPER = (
-    "import subprocess, sys, time\n"
-    "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
-    "print(child.pid, flush=True)\n"
-    "time.sleep(60)"
-)
 
 
 def test_a_cell_beyond_the_time_limit_is_ended_with_all_it_started():
