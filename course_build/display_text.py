@@ -171,8 +171,14 @@ def _texts(code):
     """All shown texts in order, the faults in them, and the strings with words that nobody sees."""
     finder = _Strings()
     MetadataWrapper(cst.parse_module(code), unsafe_skip_copy=True).visit(finder)
-    texts = sorted(finder.texts + list(_comments(code)), key=lambda text: text.start)
-    return texts, finder.faults, finder.hidden
+    texts = finder.texts
+    for comment in _comments(code):
+        if any(text.start < comment.start < text.end for text in finder.texts):
+            message = f"the comment `{comment.message}` stands within a text: move it above"
+            finder.faults.append((comment.start[0] - 1, message))
+        else:
+            texts = [*texts, comment]
+    return sorted(texts, key=lambda text: text.start), finder.faults, finder.hidden
 
 
 def _comments(code):
@@ -210,6 +216,7 @@ class _Strings(cst.CSTVisitor):
         self.texts = []
         self.faults = []
         self.hidden = []
+        self.depth = 0  # in how many fields of f-strings we are
 
     def visit_Module(self, node):
         self.module = node
@@ -222,6 +229,12 @@ class _Strings(cst.CSTVisitor):
                 for piece in part.parts:
                     piece.visit(self)
         return False
+
+    def visit_FormattedStringExpression(self, node):
+        self.depth += 1
+
+    def leave_FormattedStringExpression(self, original_node):
+        self.depth -= 1
 
     def visit_FormattedString(self, node):
         self._string(node)
@@ -240,6 +253,8 @@ class _Strings(cst.CSTVisitor):
             self.faults.append((line, f"`{text.message}`: {error}"))
             return
         place = self._place(node)
+        if place == "shown" and self.depth:
+            place = "field"
         if place == "shown":
             self.faults += [(line, message) for message in self._untranslatable(node, text)]
             self.texts.append(text)
@@ -292,7 +307,10 @@ class _Strings(cst.CSTVisitor):
             (position.end.line, position.end.column),
             quote=parts[0].quote,
             raw=all("r" in part.prefix.lower() for part in parts),
-            spread=len(parts) > 1 and position.start.line < position.end.line,
+            # Without brackets around it, a text over lines is held together by backslashes.
+            spread=len(parts) > 1
+            and position.start.line < position.end.line
+            and isinstance(node.whitespace_between, cst.ParenthesizedWhitespace),
         )
 
     def _piece(self, string, piece):

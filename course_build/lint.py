@@ -10,8 +10,7 @@ from course_build.solutions import stripped
 def source_problems(source):
     """All the problems of a source that has been read, in the order of its lines."""
     student, problems = stripped(source)
-    if problems:
-        return problems  # a solution that does not end hides what comes after it
+    unfinished = {problem.cell for problem in problems}
     problems += claim_problems(source)
     typed = set()
     for cell in source.cells:
@@ -32,7 +31,7 @@ def source_problems(source):
                 line = line_of(cell.text, match.start())
                 problems.append(source.problem(cell, message, line))
     for cell in student.cells:
-        if cell.kind == "code":
+        if cell.kind == "code" and cell.id not in unfinished:
             for line, text in display_faults(cell.text, source.untranslated):
                 problems.append(source.problem(cell, text, line))
     unused = set(source.typed_numbers) - typed

@@ -111,14 +111,19 @@ def stripped(source):
 
 def leftovers(source, secrets):
     """The lines of the solutions that a student could read in one of the cells."""
-    telling = {line: at for line, at in secrets.items() if _gives_away(line)}
+    telling = {
+        re.compile(rf"(?<!\w){re.escape(line)}(?!\w)"): at
+        for line, at in secrets.items()
+        if _gives_away(line)
+    }
     problems = []
     for cell in source.cells:
         for number, line in enumerate(cell.text.split("\n")):
-            found = next((secret for secret in telling if secret in _squeezed(line)), None)
+            squeezed = _squeezed(line)
+            found = next((at for secret, at in telling.items() if secret.search(squeezed)), None)
             if found:
                 message = (
-                    f"holds a line of the solution at line {telling[found]}, `{line.strip()}`, "
+                    f"holds a line of the solution at line {found}, `{line.strip()}`, "
                     "where a student reads it: say it otherwise"
                 )
                 # Below a stub, lines are no longer where the source has them.

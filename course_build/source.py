@@ -31,7 +31,7 @@ from pathlib import Path
 
 import jupytext
 
-from course_build.problems import Problem, refuse
+from course_build.problems import AuthoringError, Problem, refuse
 
 _FORMAT = {"extension": ".py", "format_name": "percent", "comment_magics": False}
 _CELL = re.compile(r"#\s*%%")
@@ -84,8 +84,11 @@ def read_source(path):
         If the file is no source as described above; it lists every fault with its line.
     """
     path = Path(path)
-    # A byte-order mark and Windows line endings are the editor's business.
-    text = path.read_text(encoding="utf-8-sig")
+    try:
+        # A byte-order mark and Windows line endings are the editor's business.
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise AuthoringError([Problem(path, 1, f"is no text in UTF-8: {error}")]) from None
     lines = text.split("\n")
     start = next((n for n, line in enumerate(lines) if _CELL.match(line)), None)
     if start is None:
@@ -170,6 +173,8 @@ def _faults(cell, metadata):
         yield f"is a {cell.kind} cell: cells are code or [markdown]"
     if not all(isinstance(tag, str) and _ID.fullmatch(tag) for tag in cell.tags):
         yield "has a tag that is not made of a-z, 0-9 and -"
+    elif any(tag.startswith("active-") for tag in cell.tags):
+        yield "has a tag that begins with active-, which makes jupytext rewrite the cell"
     if not cell.text.strip():
         yield "is empty: fill it or take it out"
 

@@ -52,6 +52,10 @@ lab.claim("an-id", "A claim's sentence.", x == "some text here")
 if bad:
     raise ValueError(f"bad {x}: {', '.join(names)}")
 assert x, "asserted" "twice"
+smile = "😀"; print("after a smile 😀"); label = "held by " \
+    "a backslash"
+if x: print("on the line", f"{a:{b}}" "c", end="")
+tick = lambda value, label="of a lambda": f"{value}"
 plots.show(figure, alt=f"{len([1, 2])} lines, {'a' + 'b' if x else names[0]} {x:%Y}".strip("a b"))
 '''
 
@@ -89,6 +93,11 @@ def test_shown_places_and_no_others():
         "A claim's sentence.",
         "bad {x}: {', '.join(names)}",
         "assertedtwice",
+        "after a smile 😀",
+        "held by a backslash",
+        "on the line",
+        "{a:{b}}c",
+        "of a lambda",
     }
 
 
@@ -160,6 +169,8 @@ def test_translations_of_long_texts_stay_over_lines():
     [
         ("print(f\"{'a member' if x else 'none'}\")", "inside a field"),
         ("print(f\"{f'inner words {x}'}\")", "inside a field"),
+        ("print(f\"{describe(label='inner words')}\")", "inside a field"),
+        ('print(\n    "part one "  # why\n    "part two"\n)', "stands within a text"),
         ('print("%d models" % n)', "formatted by %"),
         ('print("{} models".format(n))', "formatted by % or .format"),
         ('print(f"{share=}")', "instead of `=`"),

@@ -36,6 +36,13 @@ def test_line_endings_and_byte_order_mark_do_not_matter(read, newline, mark):
     assert source.cells[1].text == COMMENTS
 
 
+def test_source_in_another_encoding_is_refused(tmp_path):
+    path = tmp_path / "a_lab.py"
+    path.write_bytes(TITLE.encode() + b"# \xe9t\xe9\n")
+    with pytest.raises(AuthoringError, match=r"a_lab\.py:1: is no text in UTF-8"):
+        read_source(path)
+
+
 def test_prose_may_be_quoted(read):
     source = read(f'{TITLE}# %% [markdown] id="quoted"\n"""\nA *paragraph*.\n"""\n')
     assert (source.cells[1].text, source.cells[1].line) == ("A *paragraph*.", 6)
@@ -63,6 +70,7 @@ def test_id_that_no_notebook_can_have_is_refused(read, head):
         (f'{TITLE}# %% id="empty"\n', "is empty"),
         (f'{TITLE}# %% [raw] id="raw"\n# x\n', "is a raw cell"),
         (f'{TITLE}# %% id="tags" tags=["Two Words"]\nx = 1\n', "has a tag"),
+        (f'{TITLE}# %% id="tags" tags=["active-ipynb"]\n# x\n', "makes jupytext rewrite"),
         (f'{TITLE}# %% id="open"\nx = (\n', "a_lab.py:5: .*is not Python"),
     ],
 )
