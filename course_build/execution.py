@@ -19,7 +19,6 @@ and the caller waits::
 import asyncio
 import atexit
 import contextlib
-import logging
 import os
 import signal
 import sys
@@ -199,7 +198,6 @@ class Execution:
             coalesce_streams=True,
             on_cell_start=self._note_start,
             config=_private_connection(folder),
-            log=_silent_logger(),
         )
         environment = {
             **os.environ,
@@ -261,14 +259,6 @@ def _private_connection(folder):
             "shutdown_wait_time": _SHUTDOWN_SECONDS,
         }
     )
-
-
-def _silent_logger():
-    """Return a logger that writes nothing: every failure is reported by its caller."""
-    logger = logging.getLogger("course_build.execution")
-    logger.addHandler(logging.NullHandler())
-    logger.propagate = False
-    return logger
 
 
 async def _end_kernel(client, pid):
