@@ -27,6 +27,9 @@ _MNIST_FILES = {
     "y_test": ("t10k-labels-idx1-ubyte.gz", "ec29112dd5afa0611ce80d1b7f02629c"),
 }
 
+# Of the values and labels of scikit-learn's breast cancer data, as little-endian numbers.
+_BREAST_CANCER_SHA256 = "25e2eb7b7a8745b1bde5ba18bc4969983d2e2f403291ecd5bde4a29ef30c3859"
+
 _files_read = {}
 
 
@@ -79,6 +82,48 @@ def load_mnist(source="bundle"):
     contents = read_bundled(DATA_DIR / "mnist.npz", MNIST_SHA256)
     with np.load(io.BytesIO(contents), allow_pickle=False) as arrays:
         return MNIST(**{name: arrays[name] for name in _MNIST_FILES})
+
+
+@dataclass(frozen=True, eq=False)
+class BreastCancer:
+    """The Wisconsin diagnostic data of Wolberg, Street and Mangasarian (1995), one row a patient.
+
+    Attributes
+    ----------
+    x : float64 array (569, 30)
+        Ten measurements of the cell nuclei in an image, each as mean, standard error and worst
+        value, in the data set's own units.
+    y : int64 array (569,)
+        1 for a benign, 0 for a malignant tumour.
+    feature_names : tuple of str
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    feature_names: tuple
+
+
+def load_breast_cancer():
+    """Return :class:`BreastCancer`, which comes with scikit-learn.
+
+    Raises
+    ------
+    DataError
+        If scikit-learn's data is not the one the course was built with.
+    """
+    from sklearn.datasets import load_breast_cancer as load
+
+    bunch = load()
+    x, y = bunch.data.astype("<f8"), bunch.target.astype("<i8")
+    found = hashlib.sha256(x.tobytes() + y.tobytes()).hexdigest()
+    if found != _BREAST_CANCER_SHA256:
+        raise DataError(
+            f"scikit-learn's breast cancer data has changed: its SHA-256 begins with {found[:12]} "
+            f"where {_BREAST_CANCER_SHA256[:12]} is expected. It was not used: install the version "
+            "of scikit-learn that requirements.txt names"
+        )
+    _files_read["sklearn.datasets: breast cancer"] = found
+    return BreastCancer(x, y, tuple(bunch.feature_names.tolist()))
 
 
 def files_read():
