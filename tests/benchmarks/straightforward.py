@@ -99,8 +99,18 @@ def bootstrap(scores, member, resamples=1000):
     return np.percentile(draws, [2.5, 97.5], axis=0)
 
 
-def run(x_train, y_train, report=print):
-    """The experiment's 85 models, their attacks and intervals. x_train: 60,000 × 28 × 28 uint8."""
+def all_targets(scores, designs):
+    """Attack each network with all the others as references: the mean calibrated TPR at 1% FPR."""
+    tprs = []
+    for t in range(len(scores)):
+        others = [m for m in range(len(scores)) if m != t]
+        calibrated = calibrate(scores[t], scores[others], designs[others])
+        tprs.append(measures(calibrated, designs[t])[1])
+    return np.mean(tprs)
+
+
+def run(mnist, report=print):
+    """Do the MNIST lab's work: its models, attacks, intervals and controls. Returns the figures."""
     clock = time.perf_counter()
 
     def lap(what):
@@ -112,29 +122,61 @@ def run(x_train, y_train, report=print):
     rng = np.random.default_rng(0)
     pool = rng.choice(60_000, 4_000, replace=False)
     member = rng.random(4_000) < 0.5
-    X, y = pixels(x_train[pool]), torch.from_numpy(y_train[pool].astype(np.int64))
+    X, y = pixels(mnist.x_train[pool]), torch.from_numpy(mnist.y_train[pool].astype(np.int64))
+    X_test, y_test = pixels(mnist.x_test), torch.from_numpy(mnist.y_test.astype(np.int64))
 
-    def attack(target_seed, base, trainer, label):
+    def adam(rows, digits, seed):
+        return train(rows, digits, seed, EPOCHS)
+
+    def private(noise_multiplier, clip=1.0):
+        return lambda rows, digits, seed: train_privately(
+            rows, digits, seed, noise_multiplier, STEPS, clip=clip
+        )
+
+    @torch.no_grad()
+    def accuracy(network):
+        return (network(X_test).argmax(1) == y_test).double().mean().item()
+
+    def population(target_seed, base, trainer, n=4_000):
         designs = [member] + [
             np.random.default_rng(base + k).random(4_000) < 0.5 for k in range(N_REFERENCES)
         ]
+        designs = np.array(designs)[:, :n]
         seeds = [target_seed] + [base + k for k in range(N_REFERENCES)]
-        scores = []
+        networks = []
         for design, seed in zip(designs, seeds, strict=True):
             chosen = torch.from_numpy(design)
-            scores.append(label_logits(trainer(X[chosen], y[chosen], seed), X, y))
-        lap(f"{label}: {len(seeds)} models")
-        calibrated = calibrate(scores[0], np.array(scores[1:]), np.array(designs[1:]))
-        results = {
-            name: (measures(values, member), bootstrap(values, member))
+            networks.append(trainer(X[:n][chosen], y[:n][chosen], seed))
+        scores = np.array([label_logits(network, X[:n], y[:n]) for network in networks])
+        return networks, designs, scores
+
+    def judge(designs, scores):
+        calibrated = calibrate(scores[0], scores[1:], designs[1:])
+        return {
+            name: (measures(values, designs[0]), bootstrap(values, designs[0]))
             for name, values in (("loss", scores[0]), ("cal", calibrated))
         }
-        lap(f"{label}: intervals")
-        return results
 
-    results = {"": attack(1, 100, lambda a, b, s: train(a, b, s, EPOCHS), "Adam")}
+    _, designs, scores = population(1, 100, adam)
+    lap("Adam: 17 models")
+    results = {"": judge(designs, scores)}
+    lap("Adam: intervals")
     for sigma in NOISE_MULTIPLIERS:
-        results[sigma] = attack(
-            0, 200, lambda a, b, s, z=sigma: train_privately(a, b, s, z, STEPS), f"σ = {sigma}"
-        )
+        networks, designs, scores = population(0, 200, private(sigma))
+        lap(f"σ = {sigma}: 17 models")
+        results[sigma] = judge(designs, scores)
+        lap(f"σ = {sigma}: intervals")
+        results[sigma]["accuracy"] = [accuracy(network) for network in networks]
+        lap(f"σ = {sigma}: test accuracies")
+        if sigma == 0.6:
+            fresh = np.random.default_rng(9)
+            for _ in range(60):
+                all_targets(scores, fresh.random(designs.shape) < 0.5)
+            lap("fresh coins")
+    adam(X[torch.from_numpy(member)], y[torch.from_numpy(member)], 2)
+    lap("a network with canaries")
+    population(1, 100, adam, n=2_000)
+    lap("exercise 4: 17 models on half the pool")
+    private(1.0, clip=0.1)(X[torch.from_numpy(member)], y[torch.from_numpy(member)], 0)
+    lap("exercise 5: one more private model")
     return results
