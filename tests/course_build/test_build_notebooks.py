@@ -5,6 +5,7 @@ import json
 import pytest
 
 from build_notebooks import main
+from course_build import render
 from course_build.catalogs import read_catalog
 
 FLIPS = "notebooks/source/coin_flips.py"
@@ -98,6 +99,19 @@ def test_a_broken_translation_is_refused_with_its_place_and_the_rest_is_built(
     assert out.splitlines() == ["wrote notebooks/en/coin_flips.ipynb"]
     assert err.startswith("notebooks/locale/fr/coin_flips.po:")
     assert 'cell "exercise": the translation of "## Exercise": the headings' in err
+
+
+def test_a_fault_in_writing_translations_is_caught_before_a_student_meets_it(
+    build, course, monkeypatch
+):
+    def wrong(code, translations):
+        return code.replace("< 0.5", "< 0.6") if translations else code
+
+    monkeypatch.setattr(render, "translated", wrong)
+    status, _, err = build()
+    assert status == 1
+    assert 'cell "flip": line 6: `0.6` stands where English has `0.5`' in err
+    assert not course.notebook("coin_flips", "fr").exists()
 
 
 @pytest.mark.parametrize("arguments", [[], ["--check"]])

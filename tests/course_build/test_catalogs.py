@@ -78,6 +78,12 @@ def test_only_the_text_that_was_replaced_gives_its_translation(translated_catalo
     assert (catalog[0].msgstr, catalog[0].fuzzy) == ("", False)
 
 
+def test_a_translation_goes_to_the_closest_of_two_new_texts_only(translated_catalog):
+    close, far = COIN.replace("fair", "fairer"), COIN.replace("A fair coin", "Nobody else")
+    catalog = catalog_of(prose("coin", far, close), before=translated_catalog)
+    assert [entry.msgstr for entry in catalog if not entry.obsolete] == ["", FRENCH]
+
+
 def test_what_is_no_longer_used_comes_back_with_its_text(translated_catalog):
     without = catalog_of(prose("coin", "Another paragraph."), before=translated_catalog)
     assert [entry.msgid for entry in without if entry.obsolete] == [COIN]

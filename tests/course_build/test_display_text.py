@@ -52,8 +52,9 @@ lab.claim("an-id", "A claim's sentence.", x == "some text here")
 if bad:
     raise ValueError(f"bad {x}: {', '.join(names)}")
 assert x, "asserted" "twice"
-smile = "😀"; print("after a smile 😀"); label = "held by " \
-    "a backslash"
+smile = "😀"; print("after a smile 😀"); label = "held together by " \
+    "a backslash, and longer than a line of code may be, so that it would take several of them"
+print(f"{d['a']} and " f'{d["b"]} of two quotes')
 if x: print("on the line", f"{a:{b}}" "c", end="")
 tick = lambda value, label="of a lambda": f"{value}"
 plots.show(figure, alt=f"{len([1, 2])} lines, {'a' + 'b' if x else names[0]} {x:%Y}".strip("a b"))
@@ -94,7 +95,9 @@ def test_shown_places_and_no_others():
         "bad {x}: {', '.join(names)}",
         "assertedtwice",
         "after a smile 😀",
-        "held by a backslash",
+        "held together by a backslash, and longer than a line of code may be, so that it would "
+        "take several of them",
+        "{d['a']} and {d[\"b\"]} of two quotes",
         "on the line",
         "{a:{b}}c",
         "of a lambda",

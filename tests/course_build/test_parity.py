@@ -3,6 +3,7 @@
 import ast
 from pathlib import Path
 
+import nbformat
 import pytest
 
 from course_build import parity
@@ -48,6 +49,8 @@ def test_translated_code_is_the_same_code(english, other):
         ("f(a)", "f(a, b)"),
         ("f(a=1)", "f(b=1)"),
         ("x = 1", "x = 1\ny = 2"),
+        ("print(f'{n} members')", "print(f'membre : {n}')"),
+        ("print(f'{n} members')", "print(f'{n} membres')"),
         ("print(f'{n} members')", "print(f'membres : {m}')"),
         ("print(f'{n} members')", "print(f'membres : {n!r}')"),
         ("print(f'{n} members')", "print(f'membres : {n:.1f}')"),
@@ -78,6 +81,16 @@ def test_notebooks_of_the_fixture_are_one_code_until_one_is_changed(course, resu
     assert "`0.6` stands where English has `0.5`" in fault
     del french.cells[3]
     assert "order, ids, kinds or tags" in parity_faults(english, french, translations, "fr")[0][1]
+
+
+def test_only_the_setup_cell_may_say_which_language_it_is():
+    def notebook(cell_id, language):
+        code = f'language = "{language}"'
+        return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code, id=cell_id)])
+
+    for cell_id, faults in (("setup", 0), ("flip", 1)):
+        pair = notebook(cell_id, "en"), notebook(cell_id, "fr")
+        assert len(parity_faults(*pair, {}, "fr")) == faults
 
 
 def test_parity_uses_nothing_of_the_extraction():

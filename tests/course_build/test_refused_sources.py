@@ -64,6 +64,12 @@ def test_source_is_refused_with_its_place(name, results):
     assert words in first
 
 
+@pytest.mark.parametrize("name", ["solution_left_in_student_form", "unclosed_solution"])
+def test_no_student_form_is_made_with_a_solution_in_it(name):
+    with pytest.raises(AuthoringError):
+        student_form(SOURCES / f"{name}.py", "en", None, {})
+
+
 def test_every_fixture_is_tried():
     names = {path.stem for path in SOURCES.glob("*.py")}
     assert names == {*REFUSED, "coin_flips"}
