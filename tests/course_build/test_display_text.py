@@ -157,6 +157,11 @@ def test_translation_of_a_comment_cannot_leave_the_comment():
     assert written.splitlines() == ["# a", "# b", "# import os", "# c", "# d", "x = 1  # e"]
 
 
+def test_comment_behind_code_does_not_go_on_from_the_one_above():
+    code = "       # of its own\nx = 1  # behind code\ny = 2  # and another"
+    assert [t.message for t in shown_texts(code)] == ["of its own", "behind code", "and another"]
+
+
 def test_translations_of_long_texts_stay_over_lines():
     code = 'print(\n    f"a long {text} over lines, so that no line is wide "\n    "at all"\n)'
     message = shown_texts(code)[0].message
