@@ -11,7 +11,7 @@ import numpy as np
 from course_lib.metrics import advantage, roc_curve
 
 _SD_OFFSET = 1e-6  # added to a shadow standard deviation, so that equal outputs divide by something
-_ROWS_AT_ONCE = 1 << 20  # cells of the all-targets form that are worked on together
+_CELLS_AT_ONCE = 1 << 20  # cells of the all-targets form that are worked on together
 _SMALLEST_MEAN = 1e-300
 
 
@@ -97,8 +97,10 @@ def default_shadows(n_models, t, k=None):
     """Return the shadow models of target ``t``: all others, or the ``k`` after ``t``, cyclically.
 
     Raises:
-        ValueError: if ``t`` is not a model, or ``k`` is not between 1 and ``n_models`` − 1.
+        ValueError: for fewer than two models, if ``t`` is not a model, or if ``k`` is not between 1
+            and ``n_models`` − 1.
     """
+    _check_several(n_models)
     _check_target(n_models, t)
     most = n_models - 1
     if k is None:
@@ -127,6 +129,25 @@ def calibrated_loss_scores(PHI, IN, t, shadow_ids=None):
     losses = loss_from_phi(PHI[shadows])
     _, mean_out = _filled_means(*_moments(losses, IN[shadows]))
     return mean_out[0] - loss_from_phi(PHI[t])
+
+
+def calibrated_loss_scores_all(PHI, IN):
+    """Return the scores of ``calibrated_loss_scores`` for every target, all others as its shadows.
+
+    Returns:
+        M × P scores; row ``t`` equals ``calibrated_loss_scores(PHI, IN, t)`` to rounding.
+
+    Raises:
+        ValueError: as ``lira_scores``; also for fewer than two models.
+    """
+    PHI, IN = _checked_several(PHI, IN)
+    losses = loss_from_phi(PHI)
+    sides = [_LeaveOneOut(losses, IN), _LeaveOneOut(losses, ~IN)]
+    scores = np.empty_like(losses)
+    for rows in _row_blocks(losses):
+        _, mean_out = _filled_means(*_moments_without(sides, rows))
+        scores[rows] = mean_out - losses[rows]
+    return scores
 
 
 def lira_scores(
@@ -182,16 +203,12 @@ def lira_scores_all(PHI, IN, online=True, fixed_var=False, stat=None, min_varian
     Raises:
         ValueError: as ``lira_scores``; also for fewer than two models.
     """
-    PHI, IN = _checked_population(PHI, IN)
-    if len(PHI) < 2:
-        raise ValueError("PHI holds one model: an attack needs at least one shadow model beside it")
+    PHI, IN = _checked_several(PHI, IN)
     values = PHI if stat is None else _stat_of(stat, PHI)
     sides = [_LeaveOneOut(values, IN), _LeaveOneOut(values, ~IN)]
     scores = np.empty_like(values)
-    step = max(1, _ROWS_AT_ONCE // values.shape[1])
-    for start in range(0, len(values), step):
-        rows = slice(start, start + step)
-        moments = [moment for side in sides for moment in side.without(rows)]
+    for rows in _row_blocks(values):
+        moments = _moments_without(sides, rows)
         scores[rows] = _lira(values[rows], moments, online, fixed_var, min_variance)
     return scores
 
@@ -240,16 +257,14 @@ def rmia_scores_all(PHI, IN, PHI_pop, online, gamma=2.0, a=0.3):
     Raises:
         ValueError: as ``rmia_scores``; also for fewer than two models.
     """
-    PHI, IN = _checked_population(PHI, IN)
+    PHI, IN = _checked_several(PHI, IN)
     PHI_pop = _checked_rmia(PHI, PHI_pop, gamma, a)
-    if len(PHI) < 2:
-        raise ValueError("PHI holds one model: an attack needs at least one shadow model beside it")
     signal, signal_pop = _sigmoid(PHI), _sigmoid(PHI_pop)
     sides = [_LeaveOneOut(signal, IN), _LeaveOneOut(signal, ~IN)]
     total_pop = signal_pop.sum(axis=0)
     scores = np.empty_like(signal)
     for t in range(len(PHI)):
-        moments = [moment for side in sides for moment in side.without(slice(t, t + 1))]
+        moments = _moments_without(sides, slice(t, t + 1))
         mean_pop = np.maximum(total_pop - signal_pop[t], 0) / (len(PHI) - 1)
         scores[t] = _rmia(PHI[t], moments, PHI_pop[t], mean_pop, online, gamma, a)
     return scores
@@ -432,6 +447,18 @@ class _LeaveOneOut:
         return n, np.where(n > 0, mean + self.centre, 0), variance
 
 
+def _row_blocks(values):
+    """Yield slices of rows, so many at a time that the work arrays stay small."""
+    step = max(1, _CELLS_AT_ONCE // values.shape[1])
+    for start in range(0, len(values), step):
+        yield slice(start, start + step)
+
+
+def _moments_without(sides, rows):
+    """Return what ``_moments`` does, R × P, without the model of each row."""
+    return [moment for side in sides for moment in side.without(rows)]
+
+
 def _filled_means(n_in, mean_in, _var_in, n_out, mean_out, _var_out):
     """Return both sides' means, R × P, with those of empty sides put in from the other side."""
     both = (n_in > 0) & (n_out > 0)
@@ -537,6 +564,20 @@ def _checked_population(PHI, IN):
         )
     _check_finite("PHI", PHI)
     return PHI, IN
+
+
+def _checked_several(PHI, IN):
+    PHI, IN = _checked_population(PHI, IN)
+    _check_several(len(PHI))
+    return PHI, IN
+
+
+def _check_several(n_models):
+    if n_models < 2:
+        raise ValueError(
+            f"{n_models} model{'' if n_models == 1 else 's'} will not do: an attack needs at least "
+            "one shadow model beside its target"
+        )
 
 
 def _checked_shadows(PHI, IN, t, shadow_ids):

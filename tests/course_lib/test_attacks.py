@@ -179,7 +179,7 @@ def test_all_targets_at_once_survive_cancellation():
 def test_chunks_do_not_show(monkeypatch):
     PHI, IN = population(4, 16, 30)
     whole = attacks.lira_scores_all(PHI, IN)
-    monkeypatch.setattr(attacks, "_ROWS_AT_ONCE", 100)
+    monkeypatch.setattr(attacks, "_CELLS_AT_ONCE", 100)
     np.testing.assert_array_equal(attacks.lira_scores_all(PHI, IN), whole)
 
 
@@ -286,6 +286,15 @@ def test_rmia_equals_the_literal_reading(online, gamma, a):
         few = attacks.rmia_scores(PHI, IN, PHI_pop, t, online, gamma, a, shadows[:12])
         expected = literal_rmia(PHI, IN, PHI_pop, t, online, gamma, a, shadows[:12])
         np.testing.assert_array_equal(few, expected)
+
+
+def test_rmia_counts_a_population_record_that_does_as_well():
+    """One OUT shadow, and the record itself among the population: its ratio to itself is 1."""
+    PHI = np.array([[0.3], [-1.2]])
+    IN = np.array([[True], [False]])
+    PHI_pop = np.array([[0.3, 5.0], [-1.2, -9.0]])
+    assert attacks.rmia_scores(PHI, IN, PHI_pop, 0, False, gamma=1.0).tolist() == [0.5]
+    assert attacks.rmia_scores(PHI, IN, PHI_pop, 0, False, gamma=1.01).tolist() == [0]
 
 
 @pytest.mark.parametrize("online", [False, True])
@@ -485,7 +494,7 @@ def test_bad_populations_are_named():
         PHI[4, 3] = np.nan
         with pytest.raises(ValueError, match=r"not finite in 1 places .*\(4, 3\)"):
             function(PHI, IN)
-    with pytest.raises(ValueError, match="at least one shadow"):
+    with pytest.raises(ValueError, match="1 model will not do"):
         attacks.lira_scores_all(PHI[:1], IN[:1])
 
 
@@ -497,7 +506,7 @@ def test_bad_rmia_arguments_are_named():
         attacks.rmia_scores(PHI, IN, PHI, 0, False, a=2)
     with pytest.raises(ValueError, match=r"PHI_pop has shape \(3, 5\): expected 6 models"):
         attacks.rmia_scores(PHI, IN, PHI[:3], 0, True)
-    with pytest.raises(ValueError, match="at least one shadow"):
+    with pytest.raises(ValueError, match="1 model will not do"):
         attacks.rmia_scores_all(PHI[:1], IN[:1], PHI[:1], True)
 
 
