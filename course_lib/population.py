@@ -3,9 +3,12 @@
 A population is M models trained on M random subsets of one pool of P records. IN (M × P, bool) says
 which record trained which model.
 
-Each model trains on one thread of a process of its own, as many at a time as there are cores: their
-matrix products are too small to share. It also makes a model's bits independent of the number of
-cores. joblib starts the processes, so joblib.parallel_config chooses where they run.
+Logistic regressions are solved together, as one array: train_population and
+train_logistic_dpsgd.
+
+Each network trains on one thread of a process of its own, as many at a time as there are cores:
+their matrix products are too small to share. It also makes a model's bits independent of the number
+of cores. joblib starts the processes, so joblib.parallel_config chooses where they run.
 """
 
 import joblib
@@ -14,7 +17,7 @@ import torch
 from torch.optim.adam import adam
 
 from course_lib.dpsgd import train_dpsgd
-from course_lib.models import initial_mlp
+from course_lib.models import fit_logistic_newton, initial_mlp, sigmoid, true_label_logit
 from course_lib.products import product
 
 
@@ -25,6 +28,92 @@ def coin_membership(n_records, rng):
     nothing about the one under attack.
     """
     return rng.random(n_records) < 0.5
+
+
+def train_population(A, y, n_models, n_in, lam, rng, copies=None):
+    """Train logistic regressions on random subsets of a fixed size, by fit_logistic_newton.
+
+    Args:
+        A: P × d features of the pool, the first column all ones.
+        y: P labels, 0 or 1.
+        n_models: M.
+        n_in: how many records train a model: the first n_in of rng.permutation(P), model after
+            model, and nothing else is drawn.
+        lam: weight of the L2 penalty.
+        rng: numpy Generator.
+        copies: P whole numbers from 1 up: how often a record stands in a training set that it is
+            in. Membership is by record: all its copies, or none.
+
+    Returns:
+        ``(IN, PHI, THETA)``: M × P bool; M × P true-label logits, members and non-members alike;
+        M × d weights.
+
+    Raises:
+        ValueError: for sizes that do not fit the pool, copies that are no such numbers, and as
+            models.fit_logistic_newton, which names a model whose training set has one class only.
+    """
+    P = len(A)
+    if n_models < 1:
+        raise ValueError(f"n_models is {n_models}; expected at least 1.")
+    if not 1 <= n_in <= P:
+        raise ValueError(f"n_in is {n_in}; a pool of {P} records can give 1 to {P} of them.")
+    IN = np.zeros((n_models, P), dtype=bool)
+    for is_member in IN:
+        is_member[rng.permutation(P)[:n_in]] = True
+    weights = IN
+    if copies is not None:
+        copies = np.asarray(copies)
+        if copies.shape != (P,) or not np.issubdtype(copies.dtype, np.integer) or copies.min() < 1:
+            raise ValueError(f"copies must be {P} whole numbers from 1 up, one for each record.")
+        weights = IN * copies.astype(np.min_scalar_type(copies.max()))
+    THETA = fit_logistic_newton(A, y, lam, weights=weights)
+    return IN, true_label_logit(THETA, A, y), THETA
+
+
+def train_logistic_dpsgd(A, y, IN, noise_multiplier, settings, rng):
+    """Train a population of logistic regressions by DP-SGD, all side by side.
+
+    Every model starts at zero. In every step each member enters a model's batch by a coin of its
+    own; its gradient −σ(−φ)(2y − 1)a is clipped to norm C; noise N(0, (zC)²) is added to every
+    coordinate of the sum, and the sum divided by the public expected batch size. The gradient's
+    norm is σ(−φ)‖a‖, so the clipped sums of all models are one matrix product. There is no penalty.
+
+    Args:
+        A: P × d finite features.
+        y: P labels, 0 or 1.
+        IN: M × P bool, the members of each model.
+        noise_multiplier: z, from 0 up.
+        settings: dpsgd.DPSGD.
+        rng: numpy Generator. It is spawned once, for the coins and for the noise; with a sampling
+            rate of 1 no coins are thrown.
+
+    Returns:
+        ``(PHI, THETA)``: M × P true-label logits and M × d weights.
+
+    Raises:
+        ValueError: if IN is not bool, shapes do not match, or noise_multiplier is negative.
+    Source: Abadi et al. (2016), algorithm 1.
+    """
+    A = np.asarray(A, dtype=np.float64)
+    IN = _checked_membership(IN, range(len(IN)), A)
+    if not noise_multiplier >= 0:
+        raise ValueError(f"noise_multiplier is {noise_multiplier}; expected a number from 0 up.")
+    coins, noise = rng.spawn(2)
+    norms = np.linalg.norm(A, axis=1)
+    signed = A * (2 * np.asarray(y, dtype=np.float64) - 1)[:, None]
+    THETA = np.zeros((len(IN), A.shape[1]))
+    PHI = true_label_logit(THETA, A, y)
+    for _step in range(settings.steps):
+        batch = IN
+        if settings.sampling_rate < 1:
+            batch = IN & (coins.random(IN.shape) < settings.sampling_rate)
+        residual = sigmoid(-PHI)
+        scale = settings.max_grad_norm / np.maximum(residual * norms, 1e-12)
+        pull = (batch * residual * np.minimum(scale, 1)) @ signed  # minus the clipped sums
+        pull += noise_multiplier * settings.max_grad_norm * noise.normal(size=pull.shape)
+        THETA += settings.learning_rate / settings.expected_batch_size * pull
+        PHI = THETA @ signed.T
+    return PHI, THETA
 
 
 def train_mlp(X, y, seed, *, epochs, batch_size=128, learning_rate=1e-3):
