@@ -5,15 +5,11 @@
 #
 # ## Membership inference and DP-SGD on MNIST
 #
-# A neural network is trained on some images, and kept away from others. You may query it as often as you like, but you
-# never see its training set. Can you tell which images it was trained on?
+# A neural network is trained on some images, and kept away from others. You may query it as often as you like, but you never see its training set. Can you tell which images it was trained on?
 #
-# If you can, the network has given something away about each of those images. For handwritten digits nobody minds. For
-# X-rays, messages or loan files, *this person was in the data* can be the very thing that should stay private.
+# If you can, the network has given something away about each of those images. For handwritten digits nobody minds. For X-rays, messages or loan files, *this person was in the data* can be the very thing that should stay private.
 #
-# In this lab you attack a network twice: once crudely, once well. Then you train it with **DP-SGD**, which bounds what
-# *any* attack can find, and you look at three things side by side: what the attack finds, what the theory promises, and
-# what the protection costs.
+# In this lab you attack a network twice: once crudely, once well. Then you train it with **DP-SGD**, which bounds what *any* attack can find, and you look at three things side by side: what the attack finds, what the theory promises, and what the protection costs.
 
 # %% [markdown] id="ground-rules"
 # > **The ground rules of this lab**
@@ -31,10 +27,7 @@
 # > cryptographically secure one.
 
 # %% [markdown] id="reference-run"
-# **About the numbers.** Figures quoted in the text come from the reference run of {{ meta.date }} (Python
-# {{ meta.versions.python }}, PyTorch {{ meta.versions.torch }}, profile {{ meta.profile }}). Yours may differ in the last
-# digit or two: another processor adds floating point numbers in another order, and training magnifies the difference.
-# Beside every sentence that says what the numbers show, the code checks that it holds for *your* numbers, and prints ✓ or ✗.
+# **About the numbers.** Figures quoted in the text come from the reference run of {{ meta.date }} (Python {{ meta.versions.python }}, PyTorch {{ meta.versions.torch }}, profile {{ meta.profile }}). Yours may differ in the last digit or two: another processor adds floating point numbers in another order, and training magnifies the difference. Beside every sentence that says what the numbers show, the code checks that it holds for *your* numbers, and prints ✓ or ✗.
 
 # %% id="parameters" tags=["parameters"]
 import dataclasses
@@ -64,13 +57,9 @@ torch.set_num_threads(1)  # a network's matrices are too small to share between 
 # %% [markdown] id="coin"
 # ## 1. Members and non-members
 #
-# We draw a pool of {{ pool:,d }} images from MNIST's training set, and toss a fair coin for each. Heads: the image is a
-# **member**, and the network will be trained on it. Tails: it is a **non-member**, and stays out.
+# We draw a pool of {{ pool:,d }} images from MNIST's training set, and toss a fair coin for each. Heads: the image is a **member**, and the network will be trained on it. Tails: it is a **non-member**, and stays out.
 #
-# The coins matter more than they seem to. Because they are fair and independent, nothing about an image itself says on
-# which side it fell. Whatever an attacker finds out about membership must have come *through the trained network*. With any
-# other split (the first half of a file, last year's patients against this year's) a clever classifier might tell the two
-# groups apart without a network at all, and we would mistake that for a privacy leak.
+# The coins matter more than they seem to. Because they are fair and independent, nothing about an image itself says on which side it fell. Whatever an attacker finds out about membership must have come *through the trained network*. With any other split (the first half of a file, last year's patients against this year's) a clever classifier might tell the two groups apart without a network at all, and we would mistake that for a privacy leak.
 
 # %% id="draw-pool"
 mnist = load_mnist()
@@ -117,16 +106,12 @@ plots.show(
 # %% [markdown] id="measures"
 # ### How an attack is measured
 #
-# An attack gives every record a **score**: the larger, the more it believes in *member*. A threshold turns scores into
-# guesses. Two rates describe what then happens:
+# An attack gives every record a **score**: the larger, the more it believes in *member*. A threshold turns scores into guesses. Two rates describe what then happens:
 #
 # - the **true positive rate** (TPR): the share of members that the attack calls members;
 # - the **false positive rate** (FPR): the share of non-members that it calls members, wrongly.
 #
-# Sliding the threshold from high to low traces the **ROC curve**, TPR over FPR. Its area (AUC) is the chance that a random
-# member outscores a random non-member. For privacy, the left end of the curve is what counts. An attacker who points at
-# a few people and is almost always right does more harm than one who is slightly better than a coin on everybody (Carlini
-# et al. 2022). So we report the TPR at an FPR of 1% and of {{ fpr_01:.1% }}.
+# Sliding the threshold from high to low traces the **ROC curve**, TPR over FPR. Its area (AUC) is the chance that a random member outscores a random non-member. For privacy, the left end of the curve is what counts. An attacker who points at a few people and is almost always right does more harm than one who is slightly better than a coin on everybody (Carlini et al. 2022). So we report the TPR at an FPR of 1% and of {{ fpr_01:.1% }}.
 #
 # What does an attacker reach who knows nothing? Let us shuffle and see.
 
@@ -148,17 +133,14 @@ lab.record(
 )
 
 # %% [markdown] id="floor-reading"
-# Two things to keep. The expected TPR at 1% FPR is not exactly 1% but {{ chance_tpr_1:.4f }}: with $n_0$ non-members it is
-# $(\lfloor\alpha n_0\rfloor + 1)/(n_0 + 1)$, and at {{ fpr_01:.1% }} it is {{ chance_tpr_01:.4f }}. Below, *chance* means these values.
+# Two things to keep. The expected TPR at 1% FPR is not exactly 1% but {{ chance_tpr_1:.4f }}: with $n_0$ non-members it is $(\lfloor\alpha n_0\rfloor + 1)/(n_0 + 1)$, and at {{ fpr_01:.1% }} it is {{ chance_tpr_01:.4f }}. Below, *chance* means these values.
 #
-# And the best balanced accuracy of a useless score is not ½ but {{ floor_bal_acc:.3f }}: it is the best of many thresholds,
-# picked on the very records it is judged on. A maximum needs a **noise floor** beside it.
+# And the best balanced accuracy of a useless score is not ½ but {{ floor_bal_acc:.3f }}: it is the best of many thresholds, picked on the very records it is judged on. A maximum needs a **noise floor** beside it.
 
 # %% [markdown] id="overfit"
 # ## 2. A network that overfits, and the simplest attack
 #
-# Our target has one hidden layer of 256 units. It trains on the members for {{ epochs:d }} epochs, which is far too long:
-# it will know every one of its training images by heart.
+# Our target has one hidden layer of 256 units. It trains on the members for {{ epochs:d }} epochs, which is far too long: it will know every one of its training images by heart.
 
 # %% id="train-target"
 target = population.train_mlps(X, y, is_member[None], [1], epochs=EPOCHS, workers=WORKERS)[0]
@@ -169,17 +151,13 @@ lab.record(epochs=EPOCHS, target_acc_train=acc_train, target_acc_test=acc_test)
 print(f"accuracy on its members {acc_train:.3f}, on the 10,000 test images {acc_test:.3f}")
 
 # %% [markdown] id="loss-attack-idea"
-# Every member is classified correctly; of the test images, {{ target_acc_test:.1% }}. That gap is the opening. A network is
-# surer of what it has been trained on, so **guess "member" when it is sure of the true label**. This is the loss-threshold
-# attack of Yeom et al. (2018).
+# Every member is classified correctly; of the test images, {{ target_acc_test:.1% }}. That gap is the opening. A network is surer of what it has been trained on, so **guess "member" when it is sure of the true label**. This is the loss-threshold attack of Yeom et al. (2018).
 #
 # How sure it is we measure by the **true-label logit**. With logits $z$ and true label $y$,
 #
 # $$\varphi = z_y - \log \sum_{j \neq y} e^{z_j} = \log \frac{p_y}{1 - p_y}, \qquad \text{loss} = \log(1 + e^{-\varphi}).$$
 #
-# The loss falls as $\varphi$ grows, so thresholding one is thresholding the other. But $\varphi$ has a shape that statistics
-# likes: roughly a bell, where the loss is a spike at zero. Compute it from the logits, never from the probabilities: at
-# $\varphi = 40$ even a double-precision $p_y$ has rounded to exactly one.
+# The loss falls as $\varphi$ grows, so thresholding one is thresholding the other. But $\varphi$ has a shape that statistics likes: roughly a bell, where the loss is a spike at zero. Compute it from the logits, never from the probabilities: at $\varphi = 40$ even a double-precision $p_y$ has rounded to exactly one.
 
 # %% id="loss-attack"
 phi_target = attacks.label_logit_from_logits(target.logits(X), y)
@@ -190,15 +168,11 @@ plots.show(
 )
 
 # %% [markdown] id="loss-attack-figure"
-# On the left the two histograms differ: where $\varphi$ is small or negative, the network is unsure or wrong, and there are
-# only non-members. The members have been pushed away from there and pile up a little further right. So the attack can say
-# with confidence who is *not* a member.
+# On the left the two histograms differ: where $\varphi$ is small or negative, the network is unsure or wrong, and there are only non-members. The members have been pushed away from there and pile up a little further right. So the attack can say with confidence who is *not* a member.
 #
-# But an attacker wants to point at members, and must place the threshold far to the right. There the histograms coincide. An easy image
-# gets a large $\varphi$ whether it was trained on or not.
+# But an attacker wants to point at members, and must place the threshold far to the right. There the histograms coincide. An easy image gets a large $\varphi$ whether it was trained on or not.
 #
-# The next cell turns this into numbers, each with a 95% interval from {{ n_bootstrap:,d }} bootstrap resamples of members and
-# of non-members.
+# The next cell turns this into numbers, each with a 95% interval from {{ n_bootstrap:,d }} bootstrap resamples of members and of non-members.
 
 # %% id="judge"
 N_BOOTSTRAP = 1_000
@@ -246,28 +220,20 @@ lab.claim(
 )
 
 # %% [markdown] id="loss-attack-reading"
-# The AUC is {{ loss_auc:.3f }}, its interval clear of ½: there *is* a leak. But at an FPR of 1% the attack finds
-# {{ loss_tpr_1:.2% }} of the members, where chance finds {{ chance_tpr_1:.2% }}. As a weapon it is worthless. Someone who reads
-# AUCs only would file this network under "leaks a little, no one in particular". Keep that verdict in mind for the next
-# section.
+# The AUC is {{ loss_auc:.3f }}, its interval clear of ½: there *is* a leak. But at an FPR of 1% the attack finds {{ loss_tpr_1:.2% }} of the members, where chance finds {{ chance_tpr_1:.2% }}. As a weapon it is worthless. Someone who reads AUCs only would file this network under "leaks a little, no one in particular". Keep that verdict in mind for the next section.
 #
-# What do the intervals cover? The luck of *which records* were drawn. Target and attack stay fixed, so the luck of the
-# training is not in them. Section 9 comes back to that.
+# What do the intervals cover? The luck of *which records* were drawn. Target and attack stay fixed, so the luck of the training is not in them. Section 9 comes back to that.
 
 # %% [markdown] id="calibrate-idea"
 # ## 3. Ask how hard the record is
 #
-# The loss attack compares an easy seven with a hard two, and learns that sevens are easy. A good attack compares each record
-# *with itself*: is the network surer of this image **than networks that never saw it**?
+# The loss attack compares an easy seven with a hard two, and learns that sevens are easy. A good attack compares each record *with itself*: is the network surer of this image **than networks that never saw it**?
 #
-# So the attacker trains such networks. They know the pool and the recipe, hence can draw coins of their own, train **reference
-# models**, and look at the record's $\varphi$ under each model that did *not* train on it. With their mean $\mu_{\text{out}}$
-# and standard deviation $\sigma_{\text{out}}$, the calibrated score is
+# So the attacker trains such networks. They know the pool and the recipe, hence can draw coins of their own, train **reference models**, and look at the record's $\varphi$ under each model that did *not* train on it. With their mean $\mu_{\text{out}}$ and standard deviation $\sigma_{\text{out}}$, the calibrated score is
 #
 # $$s = \frac{\varphi_{\text{target}} - \mu_{\text{out}}}{\max(\sigma_{\text{out}},\, 0{.}1)} .$$
 #
-# This is the offline likelihood ratio attack, LiRA, of Carlini et al. (2022), with a floor under the deviation, because eight
-# or so models give a shaky one. The idea of calibrating by difficulty is also in Watson et al. (2022).
+# This is the offline likelihood ratio attack, LiRA, of Carlini et al. (2022), with a floor under the deviation, because eight or so models give a shaky one. The idea of calibrating by difficulty is also in Watson et al. (2022).
 #
 # A reference model is nothing special. Here is the whole training, for the first of them.
 
@@ -297,8 +263,7 @@ own = torch.from_numpy(IN[0])
 by_hand = train_by_hand(X[own], y[own], reference_seeds[0], EPOCHS)
 
 # %% [markdown] id="bench-idea"
-# All {{ n_ref:d }} come from the bench, `course_lib.population`. It does the same arithmetic, one model on each core, with the
-# gradients written out. That it *is* the same we check rather than believe.
+# All {{ n_ref:d }} come from the bench, `course_lib.population`. It does the same arithmetic, one model on each core, with the gradients written out. That it *is* the same we check rather than believe.
 
 # %% id="train-references"
 references = population.train_mlps(
@@ -325,8 +290,7 @@ lab.claim(
 )
 
 # %% [markdown] id="calibrate"
-# Now the calibrated attack. First by hand, since it is three lines; then through `course_lib.attacks`, which does the same for
-# many targets at once.
+# Now the calibrated attack. First by hand, since it is three lines; then through `course_lib.attacks`, which does the same for many targets at once.
 
 # %% id="calibrated-attack"
 PHI = attacks.label_logit_from_logits(population.logits([target, *references], X), y)
@@ -348,9 +312,7 @@ lab.claim(
 )
 
 # %% [markdown] id="calibrated-reading"
-# The same network, the same records, the same access. At 1% FPR the attack now finds {{ cal_tpr_1:.1% }} of the members, after
-# {{ loss_tpr_1:.1% }} before. The AUC moved far less, from {{ loss_auc:.3f }} to {{ cal_auc:.3f }}. The verdict "no one in
-# particular" was a fact about the attack, not about the network.
+# The same network, the same records, the same access. At 1% FPR the attack now finds {{ cal_tpr_1:.1% }} of the members, after {{ loss_tpr_1:.1% }} before. The AUC moved far less, from {{ loss_auc:.3f }} to {{ cal_auc:.3f }}. The verdict "no one in particular" was a fact about the attack, not about the network.
 #
 # To see what calibration does, take two records. Dots are the reference models; the line is the target.
 
@@ -389,17 +351,14 @@ plots.show(
 )
 
 # %% [markdown] id="two-records-reading"
-# Both are members. Of the upper one every network is sure, with or without having seen it: its membership leaves no trace.
-# The lower one is read as labelled only by networks that have *memorised* it, and our target is one of them. A single threshold on
-# $\varphi$ ranks the easy digit first. Calibration ranks the memorised one first.
+# Both are members. Of the upper one every network is sure, with or without having seen it: its membership leaves no trace. The lower one is read as labelled only by networks that have *memorised* it, and our target is one of them. A single threshold on $\varphi$ ranks the easy digit first. Calibration ranks the memorised one first.
 #
 # This is also why privacy has no average. The odd, the badly written, the mislabelled carry the risk for everybody.
 
 # %% [markdown] id="roc"
 # ## 4. The whole curve
 #
-# On logarithmic axes the left end of the ROC curve gets the room it deserves. Bands are 95% intervals. In the grey part
-# there is less than two non-members' worth of false positives: the curve rests on a single record there, and should not be read.
+# On logarithmic axes the left end of the ROC curve gets the room it deserves. Bands are 95% intervals. In the grey part there is less than two non-members' worth of false positives: the curve rests on a single record there, and should not be read.
 
 # %% id="plot-roc"
 plots.show(
@@ -417,34 +376,24 @@ plots.show(
 )
 
 # %% [markdown] id="roc-reading"
-# The loss attack hugs the diagonal until the FPR reaches some tens of per cent. The calibrated attack leaves it at once. At an
-# FPR of {{ fpr_01:.1% }} it finds {{ cal_tpr_01:.1% }} of the members, but look at its interval: {{ cal_tpr_01_lo:.1% }} to
-# {{ cal_tpr_01_hi:.1% }}. With {{ n_nonmembers:,d }} non-members, {{ fpr_01:.1% }} means *two* of them. That is where the resolution of this
-# experiment ends.
+# The loss attack hugs the diagonal until the FPR reaches some tens of per cent. The calibrated attack leaves it at once. At an FPR of {{ fpr_01:.1% }} it finds {{ cal_tpr_01:.1% }} of the members, but look at its interval: {{ cal_tpr_01_lo:.1% }} to {{ cal_tpr_01_hi:.1% }}. With {{ n_nonmembers:,d }} non-members, {{ fpr_01:.1% }} means *two* of them. That is where the resolution of this experiment ends.
 
 # %% [markdown] id="dpsgd-idea"
 # ## 5. DP-SGD by hand
 #
-# Overfitting less would help. But it would promise nothing: the next attack might be better than ours. **Differential privacy**
-# promises something about all attacks at once. Training is $(\varepsilon, \delta)$-differentially private when, for any two
-# neighbouring training sets $D$, $D'$ and any set $S$ of outcomes,
+# Overfitting less would help. But it would promise nothing: the next attack might be better than ours. **Differential privacy** promises something about all attacks at once. Training is $(\varepsilon, \delta)$-differentially private when, for any two neighbouring training sets $D$, $D'$ and any set $S$ of outcomes,
 #
 # $$\Pr[\text{training on } D \text{ ends in } S] \;\le\; e^{\varepsilon} \Pr[\text{training on } D' \text{ ends in } S] + \delta .$$
 #
-# Whether you took part changes the odds of anything that follows by a factor of at most $e^\varepsilon$, up to the additive slack
-# $\delta$. (It is a slack, not "the probability that privacy fails".)
+# Whether you took part changes the odds of anything that follows by a factor of at most $e^\varepsilon$, up to the additive slack $\delta$. (It is a slack, not "the probability that privacy fails".)
 #
 # DP-SGD (Abadi et al. 2016) gets there with three changes to ordinary training. In each step:
 #
 # 1. **Poisson sampling.** Every record enters the batch by its own coin, with probability $q$.
-# 2. **Clipping.** Each record's gradient is scaled down to length $C$ if it is longer. Adding or removing one record then moves
-#    the sum by at most $C$.
+# 2. **Clipping.** Each record's gradient is scaled down to length $C$ if it is longer. Adding or removing one record then moves the sum by at most $C$.
 # 3. **Noise.** Gaussian noise of standard deviation $\sigma C$ is added to every coordinate of the sum.
 #
-# Clipping needs the length of *every single record's* gradient, and one backward pass only gives the sum. For dense layers there is
-# a way round. With input $a$ and the loss's derivative $u$ at the output, one record's weight gradient is $a u^\top$. Its squared
-# length is $\lVert a\rVert^2 \lVert u\rVert^2$, and the bias adds $\lVert u\rVert^2$. No per-record gradient is ever stored
-# (Goodfellow 2015).
+# Clipping needs the length of *every single record's* gradient, and one backward pass only gives the sum. For dense layers there is a way round. With input $a$ and the loss's derivative $u$ at the output, one record's weight gradient is $a u^\top$. Its squared length is $\lVert a\rVert^2 \lVert u\rVert^2$, and the bias adds $\lVert u\rVert^2$. No per-record gradient is ever stored (Goodfellow 2015).
 
 
 # %% id="clipped-sum"
@@ -470,8 +419,7 @@ def clipped_gradient_sum(network, rows, digits, max_grad_norm):
 
 
 # %% [markdown] id="check-clipping-idea"
-# Trust is good. Two independent witnesses: PyTorch's autograd, one record at a time, on four records; and
-# Opacus, the library for DP training in PyTorch, whose `GradSampleModule` stores every record's gradient, on a batch of 64.
+# Trust is good. Two independent witnesses: PyTorch's autograd, one record at a time, on four records; and Opacus, the library for DP training in PyTorch, whose `GradSampleModule` stores every record's gradient, on a batch of 64.
 
 # %% id="check-clipping"
 from opacus.grad_sample import GradSampleModule
@@ -509,12 +457,9 @@ lab.claim(
 # %% [markdown] id="training-loop-idea"
 # Now the loop. Two details are easy to get wrong, and both cost privacy.
 #
-# **The divisor must be public.** The noisy sum is divided by $q$ times half the pool, {{ dp_expected_batch:.0f }}: the batch size
-# one expects, from public numbers only. Dividing by the size of the batch that was drawn, or by $q$ times the true number of
-# members, would print a private number into every step.
+# **The divisor must be public.** The noisy sum is divided by $q$ times half the pool, {{ dp_expected_batch:.0f }}: the batch size one expects, from public numbers only. Dividing by the size of the batch that was drawn, or by $q$ times the true number of members, would print a private number into every step.
 #
-# **An empty batch still counts.** If the coins choose nobody, noise is added all the same. Skipping the step would tell
-# everyone that nobody was chosen.
+# **An empty batch still counts.** If the coins choose nobody, noise is added all the same. Skipping the step would tell everyone that nobody was chosen.
 
 
 # %% id="train-privately-by-hand"
@@ -539,12 +484,9 @@ print(f"accuracy on the test images: {private_by_hand.accuracy(X_test, y_test):.
 # %% [markdown] id="four-settings"
 # ## 6. Four amounts of noise
 #
-# We train with $\sigma$ = 0 (clipped, no noise), {{ sigma_06:.1f }}, 1 and 3. For each there is one target and {{ n_ref_dp:d }} reference models,
-# *trained the same way*: an attacker who calibrates against models without noise would be calibrating against the wrong thing.
-# That makes {{ n_dp_models:d }} networks of {{ dp_steps:d }} steps, about {{ dp_epochs:.0f }} passes over the members.
+# We train with $\sigma$ = 0 (clipped, no noise), {{ sigma_06:.1f }}, 1 and 3. For each there is one target and {{ n_ref_dp:d }} reference models, *trained the same way*: an attacker who calibrates against models without noise would be calibrating against the wrong thing. That makes {{ n_dp_models:d }} networks of {{ dp_steps:d }} steps, about {{ dp_epochs:.0f }} passes over the members.
 #
-# Networks with the same seed and different (positive) $\sigma$ see the same batches and the same noise draws, scaled differently. What differs
-# between two settings is then the amount of noise, not its luck.
+# Networks with the same seed and different (positive) $\sigma$ see the same batches and the same noise draws, scaled differently. What differs between two settings is then the amount of noise, not its luck.
 
 # %% id="train-private-populations"
 settings = DPSGD(
@@ -585,10 +527,7 @@ lab.claim(
 )
 
 # %% [markdown] id="epsilon-idea"
-# The **accountant** turns $q$, the number of steps and $\sigma$ into $\varepsilon$. It never looks at the data or at the network. We ask
-# two, at $\delta = 10^{-5}$. The RDP accountant (Mironov, Talwar and Zhang 2019) is the classic and gives an upper bound. The
-# PRV accountant (Gopi, Lee and Wutschitz 2021) composes the privacy loss numerically and gives a tighter one. Both come
-# from Opacus.
+# The **accountant** turns $q$, the number of steps and $\sigma$ into $\varepsilon$. It never looks at the data or at the network. We ask two, at $\delta = 10^{-5}$. The RDP accountant (Mironov, Talwar and Zhang 2019) is the classic and gives an upper bound. The PRV accountant (Gopi, Lee and Wutschitz 2021) composes the privacy loss numerically and gives a tighter one. Both come from Opacus.
 
 # %% id="attack-private-models"
 TAGS = {0.0: "s00", 0.6: "s06", 1.0: "s10", 3.0: "s30"}
@@ -621,9 +560,7 @@ for sigma, tag in TAGS.items():
 # | 1 | {{ s10_eps:.2f }} | {{ s10_eps_prv:.2f }} | {{ s10_acc_test:.3f }} | {{ s10_cal_auc:.3f }} [{{ s10_cal_auc_lo:.3f }}, {{ s10_cal_auc_hi:.3f }}] | {{ s10_cal_tpr_1:.2% }} [{{ s10_cal_tpr_1_lo:.2% }}, {{ s10_cal_tpr_1_hi:.2% }}] |
 # | 3 | {{ s30_eps:.2f }} | {{ s30_eps_prv:.2f }} | {{ s30_acc_test:.3f }} | {{ s30_cal_auc:.3f }} [{{ s30_cal_auc_lo:.3f }}, {{ s30_cal_auc_hi:.3f }}] | {{ s30_cal_tpr_1:.2% }} [{{ s30_cal_tpr_1_lo:.2% }}, {{ s30_cal_tpr_1_hi:.2% }}] |
 #
-# Chance is {{ chance_tpr_1:.2% }}. Clipping and stopping early alone already bring the attack from {{ cal_tpr_1:.1% }} down to
-# {{ s00_cal_tpr_1:.1% }}, but without noise there is no ε: nothing is promised about a better attack. With any of the three amounts of
-# noise, chance lies inside the interval of *this one target*. At $\sigma$ = {{ sigma_06:.1f }} and 1 the AUC still shows that something leaks.
+# Chance is {{ chance_tpr_1:.2% }}. Clipping and stopping early alone already bring the attack from {{ cal_tpr_1:.1% }} down to {{ s00_cal_tpr_1:.1% }}, but without noise there is no ε: nothing is promised about a better attack. With any of the three amounts of noise, chance lies inside the interval of *this one target*. At $\sigma$ = {{ sigma_06:.1f }} and 1 the AUC still shows that something leaks.
 
 # %% id="claims-private"
 silent = attacked[0.0]["cal"]["limits"]["tpr_1"]
@@ -653,17 +590,13 @@ lab.claim(
 # %% [markdown] id="ceiling-idea"
 # ## 7. What ε promises
 #
-# Differential privacy speaks about attacks directly. A guess "member" is an outcome, so its probability under the two
-# neighbouring data sets obeys the definition:
+# Differential privacy speaks about attacks directly. A guess "member" is an outcome, so its probability under the two neighbouring data sets obeys the definition:
 #
 # $$\text{TPR} \le e^{\varepsilon}\, \text{FPR} + \delta .$$
 #
-# This **single-point ceiling** uses one pair (ε, δ). At $\sigma$ = {{ sigma_06:.1f }}, ε is about {{ s06_eps:.0f }} and $e^\varepsilon$ is in the
-# hundreds of millions: the ceiling is 1, which says nothing. Many people conclude that such an ε "means nothing". That is wrong.
+# This **single-point ceiling** uses one pair (ε, δ). At $\sigma$ = {{ sigma_06:.1f }}, ε is about {{ s06_eps:.0f }} and $e^\varepsilon$ is in the hundreds of millions: the ceiling is 1, which says nothing. Many people conclude that such an ε "means nothing". That is wrong.
 #
-# The mechanism is $(\varepsilon, \delta(\varepsilon))$-private for a whole *curve* of pairs at once, and an attack must respect all of
-# them. The tightest bound at each FPR is the mechanism's **trade-off curve** (Dong, Roth and Su 2022). It is computed from
-# the distribution of the privacy loss, as the PRV accountant does, and it always says something.
+# The mechanism is $(\varepsilon, \delta(\varepsilon))$-private for a whole *curve* of pairs at once, and an attack must respect all of them. The tightest bound at each FPR is the mechanism's **trade-off curve** (Dong, Roth and Su 2022). It is computed from the distribution of the privacy loss, as the PRV accountant does, and it always says something.
 
 # %% id="ceilings"
 low_fprs = np.array([0.01, 0.001])
@@ -703,13 +636,9 @@ plots.show(
 )
 
 # %% [markdown] id="ceiling-reading"
-# The dashed ceiling from the single point is glued to the top for $\sigma$ = {{ sigma_06:.1f }}, and for $\sigma$ = 1 as soon as the FPR passes a few
-# thousandths. Only at $\sigma$ = 3 does it say something at 1% FPR: at most {{ s30_bound_1:.1% }}.
+# The dashed ceiling from the single point is glued to the top for $\sigma$ = {{ sigma_06:.1f }}, and for $\sigma$ = 1 as soon as the FPR passes a few thousandths. Only at $\sigma$ = 3 does it say something at 1% FPR: at most {{ s30_bound_1:.1% }}.
 #
-# The trade-off curve speaks in all three: no attack, by anyone, with any amount of computing, finds more than
-# {{ s06_tradeoff_1:.1% }} of the members at 1% FPR for $\sigma$ = {{ sigma_06:.1f }}, {{ s10_tradeoff_1:.1% }} for $\sigma$ = 1,
-# {{ s30_tradeoff_1:.2% }} for $\sigma$ = 3. (The bound holds for each record's own test; because the curve is concave, it also
-# holds for the pooled rates that we measure, up to sampling error.)
+# The trade-off curve speaks in all three: no attack, by anyone, with any amount of computing, finds more than {{ s06_tradeoff_1:.1% }} of the members at 1% FPR for $\sigma$ = {{ sigma_06:.1f }}, {{ s10_tradeoff_1:.1% }} for $\sigma$ = 1, {{ s30_tradeoff_1:.2% }} for $\sigma$ = 3. (The bound holds for each record's own test; because the curve is concave, it also holds for the pooled rates that we measure, up to sampling error.)
 #
 # Between our attack and the ceiling there is a wide gap. Either the ceiling is pessimistic, or the attack is weak. Section 8 asks which.
 
@@ -730,18 +659,13 @@ lab.claim("nothing-above-a-ceiling", "No measured TPR exceeds either ceiling.", 
 # %% [markdown] id="audit-idea"
 # ## 8. What an attack proves
 #
-# Turn the ceiling around. If an attack does *better* than some ε allows, then the training was not ε-private. An attack thus
-# proves a **lower bound** on ε, and this is called an audit. The accountant bounds ε from above, the audit from below, and the truth
-# is in between.
+# Turn the ceiling around. If an attack does *better* than some ε allows, then the training was not ε-private. An attack thus proves a **lower bound** on ε, and this is called an audit. The accountant bounds ε from above, the audit from below, and the truth is in between.
 #
-# The textbook way trains a thousand networks with and without one record. Steinke, Nasr and Jagielski (2023) need a single training run,
-# in which many records have independent coins. That is just what we have. The attacker picks the records it is surest about, says
-# "member" or "non-member" for each, and abstains from the rest. If $W$ of $r$ guesses are right, then under ε-privacy
+# The textbook way trains a thousand networks with and without one record. Steinke, Nasr and Jagielski (2023) need a single training run, in which many records have independent coins. That is just what we have. The attacker picks the records it is surest about, says "member" or "non-member" for each, and abstains from the rest. If $W$ of $r$ guesses are right, then under ε-privacy
 #
 # $$\Pr[W \text{ or more right}] \le \Pr\!\left[\text{Bin}\!\left(r, \tfrac{e^\varepsilon}{1+e^\varepsilon}\right) \ge W\right] + \text{a term for } \delta ,$$
 #
-# and the largest ε for which this is at most 5% is proven with 95% confidence. How many guesses to make is chosen on one random
-# half of the records, and the guesses are counted on the other: a rule tuned on the records it is judged by would prove too much.
+# and the largest ε for which this is at most 5% is proven with 95% confidence. How many guesses to make is chosen on one random half of the records, and the guesses are counted on the other: a rule tuned on the records it is judged by would prove too much.
 
 
 # %% id="audit"
@@ -783,23 +707,18 @@ lab.record(one_run_cap=audit.one_run_epsilon(POOL // 2, POOL // 2))
 # | $\sigma$ = 1 | {{ s10_audit_eps_lo:.2f }} | {{ s10_eps_prv:.2f }} |
 # | $\sigma$ = 3 | {{ s30_audit_eps_lo:.2f }} | {{ s30_eps_prv:.2f }} |
 #
-# The first row is the instructive one. Ordinary training is deterministic given its seed and has no finite ε at all, yet the audit
-# certifies only {{ cal_audit_eps_lo:.1f }}. So a small audited ε is *not* evidence of privacy. Three things hold it down.
+# The first row is the instructive one. Ordinary training is deterministic given its seed and has no finite ε at all, yet the audit certifies only {{ cal_audit_eps_lo:.1f }}. So a small audited ε is *not* evidence of privacy. Three things hold it down.
 #
-# 1. **Counting.** Even if all guesses about half the pool were right, one run would prove no more than {{ one_run_cap:.1f }}. The
-#    bound grows with the logarithm of the number of records.
+# 1. **Counting.** Even if all guesses about half the pool were right, one run would prove no more than {{ one_run_cap:.1f }}. The bound grows with the logarithm of the number of records.
 # 2. **Ordinary records.** Most digits leave no trace, as the picture in section 3 shows. They are poor witnesses.
 # 3. **A distant attacker.** We query the finished network once a record. DP-SGD's ε is computed for someone who sees every step.
 #
-# Point 3 can be improved on: online LiRA with a shared variance, which we meet in the next section, proves
-# {{ lira_on_fixed_audit_eps_lo:.1f }} from the same network. Point 2 as well, with records made to be remembered.
+# Point 3 can be improved on: online LiRA with a shared variance, which we meet in the next section, proves {{ lira_on_fixed_audit_eps_lo:.1f }} from the same network. Point 2 as well, with records made to be remembered.
 
 # %% [markdown] id="canary-idea"
 # ### Canaries
 #
-# A **canary** is a record planted to be a good witness. We give {{ n_canaries:,d }} images of the pool a wrong label, toss new
-# coins for everybody, and train the overfit network once more. A network can only call this seven a three if it has seen this
-# seven *labelled* three. The plain true-label logit, of the wrong label, is attack enough.
+# A **canary** is a record planted to be a good witness. We give {{ n_canaries:,d }} images of the pool a wrong label, toss new coins for everybody, and train the overfit network once more. A network can only call this seven a three if it has seen this seven *labelled* three. The plain true-label logit, of the wrong label, is attack enough.
 
 # %% id="canaries"
 N_CANARIES = lab.pick(smoke=150, quick=1_000)
@@ -839,24 +758,16 @@ lab.claim(
 )
 
 # %% [markdown] id="canary-reading"
-# The attack on the canaries has an AUC of {{ canary_auc:.3f }} and proves ε ≥ {{ canary_audit_eps_lo:.1f }}, where
-# {{ n_canaries:,d }} coins, half of them spent on choosing the rule, cannot prove more than {{ canary_cap:.1f }}. The network is the same kind as before. Only the witnesses are better.
+# The attack on the canaries has an AUC of {{ canary_auc:.3f }} and proves ε ≥ {{ canary_audit_eps_lo:.1f }}, where {{ n_canaries:,d }} coins, half of them spent on choosing the rule, cannot prove more than {{ canary_cap:.1f }}. The network is the same kind as before. Only the witnesses are better.
 #
-# Audits that come close to the accountant's value go all the way: canaries whose gradients point in directions nothing else uses,
-# an attacker who watches every step, and many thousands of coins or of training runs (Nasr et al. 2021, 2023; Steinke, Nasr and
-# Jagielski 2023). They find that the accountant's ε is close to tight *against that attacker*. Against one who only queries the finished
-# network, nobody has shown how much of the gap is real.
+# Audits that come close to the accountant's value go all the way: canaries whose gradients point in directions nothing else uses, an attacker who watches every step, and many thousands of coins or of training runs (Nasr et al. 2021, 2023; Steinke, Nasr and Jagielski 2023). They find that the accountant's ε is close to tight *against that attacker*. Against one who only queries the finished network, nobody has shown how much of the gap is real.
 
 # %% [markdown] id="targets-idea"
 # ## 9. One target is one sample
 #
-# All results so far speak of one target. Its intervals cover the luck of the records, not that of the training. But we have
-# {{ n_targets:d }} networks of each kind, and nothing makes the first one special. Attack each in turn, with the others as its reference
-# models: {{ n_targets:d }} targets for free.
+# All results so far speak of one target. Its intervals cover the luck of the records, not that of the training. But we have {{ n_targets:d }} networks of each kind, and nothing makes the first one special. Attack each in turn, with the others as its reference models: {{ n_targets:d }} targets for free.
 #
-# We also bring a stronger attack. **Online LiRA** (Carlini et al. 2022) uses the reference models that *did* see the record as well. It fits one
-# normal distribution to the scores with the record and one to those without, and takes the log of the likelihood ratio. With {{ n_ref:d }}
-# models the two variances of each record are shaky, so the *fixed-variance* form shares two variances among all records.
+# We also bring a stronger attack. **Online LiRA** (Carlini et al. 2022) uses the reference models that *did* see the record as well. It fits one normal distribution to the scores with the record and one to those without, and takes the log of the likelihood ratio. With {{ n_ref:d }} models the two variances of each record are shaky, so the *fixed-variance* form shares two variances among all records.
 
 # %% id="all-targets"
 populations = {"": (PHI, IN)} | {f"{TAGS[s]}_": (PHI_DP[s], IN_DP) for s in NOISE_MULTIPLIERS}
@@ -925,14 +836,9 @@ plots.show(
 )
 
 # %% [markdown] id="targets-reading"
-# Each mark is one target, each bar a mean. On the overfit networks online LiRA with fixed variance finds
-# {{ lira_on_fixed_tpr_01_mean:.1% }} of the members at an FPR of {{ fpr_01:.1% }}, where the calibrated attack found {{ cal_tpr_01_mean:.1% }}: the
-# same queries, better statistics.
+# Each mark is one target, each bar a mean. On the overfit networks online LiRA with fixed variance finds {{ lira_on_fixed_tpr_01_mean:.1% }} of the members at an FPR of {{ fpr_01:.1% }}, where the calibrated attack found {{ cal_tpr_01_mean:.1% }}: the same queries, better statistics.
 #
-# Look at $\sigma$ = {{ sigma_06:.1f }}. The interval of our one target contained chance: "not detected". The mean over all targets is
-# {{ s06_cal_tpr_1_mean:.4f }}. Is that above chance? The targets share a pool and serve as each other's references, so their spread
-# is no safe yardstick. The next cell makes one: it tosses fresh coins for everybody, which no network has ever seen, and repeats the whole
-# evaluation, {{ n_null:d }} times.
+# Look at $\sigma$ = {{ sigma_06:.1f }}. The interval of our one target contained chance: "not detected". The mean over all targets is {{ s06_cal_tpr_1_mean:.4f }}. Is that above chance? The targets share a pool and serve as each other's references, so their spread is no safe yardstick. The next cell makes one: it tosses fresh coins for everybody, which no network has ever seen, and repeats the whole evaluation, {{ n_null:d }} times.
 
 # %% id="null-over-targets"
 N_NULL = lab.pick(smoke=5, quick=60)
@@ -959,13 +865,9 @@ lab.claim(
 )
 
 # %% [markdown] id="null-reading"
-# With fresh coins the mean is {{ s06_null_mean:.4f }} and never above {{ s06_null_max:.4f }}. With the true ones it is
-# {{ s06_cal_tpr_1_mean:.4f }}. The leak was there all along. **Not detected is not the same as absent.** It may only mean that
-# the test had too little power.
+# With fresh coins the mean is {{ s06_null_mean:.4f }} and never above {{ s06_null_max:.4f }}. With the true ones it is {{ s06_cal_tpr_1_mean:.4f }}. The leak was there all along. **Not detected is not the same as absent.** It may only mean that the test had too little power.
 #
-# The loss attack, too, has a mean AUC above ½ at every amount of noise: {{ s06_loss_auc_mean:.3f }}, {{ s10_loss_auc_mean:.3f }} and
-# {{ s30_loss_auc_mean:.3f }}. None of this contradicts the guarantee. Differential privacy never said that nothing leaks; it says *how much
-# at most*.
+# The loss attack, too, has a mean AUC above ½ at every amount of noise: {{ s06_loss_auc_mean:.3f }}, {{ s10_loss_auc_mean:.3f }} and {{ s30_loss_auc_mean:.3f }}. None of this contradicts the guarantee. Differential privacy never said that nothing leaks; it says *how much at most*.
 
 
 # %% id="claims-targets"
@@ -998,8 +900,7 @@ lab.claim(
 # %% [markdown] id="utility"
 # ## 10. What it costs
 #
-# Noise hides records because it hides everything a little. Here is the accuracy on the test images over ε: the mean over the
-# {{ n_targets:d }} networks of each setting, with their standard deviation.
+# Noise hides records because it hides everything a little. Here is the accuracy on the test images over ε: the mean over the {{ n_targets:d }} networks of each setting, with their standard deviation.
 
 # %% id="plot-utility"
 accuracy = {
@@ -1042,14 +943,11 @@ lab.claim(
 )
 
 # %% [markdown] id="utility-reading"
-# Clipping and {{ dp_epochs:.0f }} passes instead of {{ epochs:d }} take the accuracy from {{ target_acc_test:.3f }} to {{ s00_acc_test_mean:.3f }}. Noise takes it
-# down further, to {{ s06_acc_test_mean:.3f }}, {{ s10_acc_test_mean:.3f }} and {{ s30_acc_test_mean:.3f }}.
+# Clipping and {{ dp_epochs:.0f }} passes instead of {{ epochs:d }} take the accuracy from {{ target_acc_test:.3f }} to {{ s00_acc_test_mean:.3f }}. Noise takes it down further, to {{ s06_acc_test_mean:.3f }}, {{ s10_acc_test_mean:.3f }} and {{ s30_acc_test_mean:.3f }}.
 #
-# This curve belongs to *two thousand* training images. The noise does not depend on how many there are, and the sum that it hides in does. On all
-# 60,000 images, Abadi et al. (2016) report an accuracy of 95% at ε = 2. Data is what buys privacy cheaply.
+# This curve belongs to *two thousand* training images. The noise does not depend on how many there are, and the sum that it hides in does. On all 60,000 images, Abadi et al. (2016) report an accuracy of 95% at ε = 2. Data is what buys privacy cheaply.
 #
-# It also belongs to settings fixed in advance. Choosing clipping norm, steps and learning rate by what works best *on the private
-# data* leaks too, and has to be accounted for (Papernot and Steinke 2022).
+# It also belongs to settings fixed in advance. Choosing clipping norm, steps and learning rate by what works best *on the private data* leaks too, and has to be accounted for (Papernot and Steinke 2022).
 
 # %% id="claim-only-strong-noise"
 single_point = {
@@ -1077,8 +975,7 @@ lab.claim(
 # The first three are functions to complete. The last two are experiments: write down what you expect *before* you run them.
 
 # %% [markdown] id="exercise-ceiling"
-# **Exercise 1: the ceiling.** Write the single-point ceiling: the largest TPR at a given FPR that $(\varepsilon, \delta)$-DP allows. A rate is
-# never larger than 1.
+# **Exercise 1: the ceiling.** Write the single-point ceiling: the largest TPR at a given FPR that $(\varepsilon, \delta)$-DP allows. A rate is never larger than 1.
 
 
 # %% id="ceiling" tags=["exercise-1"]
@@ -1091,8 +988,7 @@ def ceiling(epsilon, delta, fpr):
 
 
 # %% [markdown] id="exercise-clip"
-# **Exercise 2: clip.** `gradients` is a matrix with one record's gradient in each row. Scale every row that is longer than
-# `max_norm` down to that length, and leave the others as they are. Beware of rows of zeros. The matrix you are given must not change.
+# **Exercise 2: clip.** `gradients` is a matrix with one record's gradient in each row. Scale every row that is longer than `max_norm` down to that length, and leave the others as they are. Beware of rows of zeros. The matrix you are given must not change.
 
 
 # %% id="clip-rows" tags=["exercise-2"]
@@ -1106,8 +1002,7 @@ def clip_rows(gradients, max_norm):
 
 
 # %% [markdown] id="exercise-steps"
-# **Exercise 3: twice as long.** You train for {{ dp_steps_doubled:d }} steps instead of {{ dp_steps:d }}, at $\sigma$ = 1 and the same $q$ and δ.
-# First guess: does ε double, grow by a factor of $\sqrt 2$, or something else? Then compute it with the RDP accountant, `accounting.epsilon`.
+# **Exercise 3: twice as long.** You train for {{ dp_steps_doubled:d }} steps instead of {{ dp_steps:d }}, at $\sigma$ = 1 and the same $q$ and δ. First guess: does ε double, grow by a factor of $\sqrt 2$, or something else? Then compute it with the RDP accountant, `accounting.epsilon`.
 
 
 # %% id="double-steps" tags=["exercise-3"]
@@ -1120,8 +1015,7 @@ def epsilon_after(steps):
 
 
 # %% [markdown] id="exercise-pool"
-# **Exercise 4: a smaller pool.** Repeat sections 2 and 3 with a pool of half the size: `overfit_experiment` does it, for any pool size, and returns the AUCs of both
-# attacks. Does either get stronger? Why would it?
+# **Exercise 4: a smaller pool.** Repeat sections 2 and 3 with a pool of half the size: `overfit_experiment` does it, for any pool size, and returns the AUCs of both attacks. Does either get stronger? Why would it?
 
 
 # %% id="overfit-experiment"
@@ -1151,9 +1045,7 @@ print(f"loss attack {smaller_pool[0]:.3f}, calibrated attack {smaller_pool[1]:.3
 # END SOLUTION
 
 # %% [markdown] id="exercise-small-c"
-# **Exercise 5: clip harder.** Train once more at $\sigma$ = 1, with $C$ = {{ small_c:.1f }} instead of {{ dp_clip:.0f }} (`DPSGD` takes it as `max_grad_norm`), and
-# measure the test accuracy. What happens to ε? And before you blame the clipping for the accuracy: what happens to the *size of a step* when
-# $C$ shrinks and the learning rate stays?
+# **Exercise 5: clip harder.** Train once more at $\sigma$ = 1, with $C$ = {{ small_c:.1f }} instead of {{ dp_clip:.0f }} (`DPSGD` takes it as `max_grad_norm`), and measure the test accuracy. What happens to ε? And before you blame the clipping for the accuracy: what happens to the *size of a step* when $C$ shrinks and the learning rate stays?
 
 
 # %% id="clip-harder" tags=["exercise-5"]
