@@ -262,8 +262,7 @@ class _Ranking:
     """Members and non-members, each from the largest score down, and how they interleave.
 
     ``members`` and ``others`` are positions in the flat score array. ``above[j]`` members score
-    more than the j-th non-member and ``at_least[j]`` score at least as much. ``tie_starts`` holds
-    the first non-member of each distinct score.
+    more than the j-th non-member and ``at_least[j]`` score at least as much.
     """
 
     def __init__(self, scores, is_member):
@@ -275,7 +274,6 @@ class _Ranking:
         self.above = np.searchsorted(members, others, side="left")
         self.at_least = np.searchsorted(members, others, side="right")
         self.tied = bool(np.any(self.above != self.at_least))
-        self.tie_starts = np.flatnonzero(np.append(True, others[1:] != others[:-1]))
         self.n_members, self.n_others = len(members), len(others)
 
     def weighted_tpr(self, member_total, other_total, alphas):
@@ -312,10 +310,8 @@ class _Ranking:
             found["auc"] = concordant / (n_members * n_others)
             low = self.weighted_tpr(member_total, other_total, np.array(list(_LOW_FPR.values())))
             found.update(zip(_LOW_FPR, low.T, strict=True))
-            before = other_total[:, :-1]
-            if len(self.tie_starts) < self.n_others:
-                higher, before = higher[:, self.tie_starts], before[:, self.tie_starts]
-            difference = higher * n_others[:, None] - before * n_members[:, None]
+            # among tied non-members the first counts most, so that ties need no care here
+            difference = higher * n_others[:, None] - other_total[:, :-1] * n_members[:, None]
             best = np.maximum(difference.max(axis=1), 0) / (n_members * n_others)
             found["bal_acc"] = (1 + best) / 2
         return found

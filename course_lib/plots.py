@@ -326,8 +326,8 @@ def _figure(panels=1, columns=1, height=None):
     columns = min(columns, panels)
     rows = -(-panels // columns)
     with matplotlib.rc_context(_STYLE):
-        width = _WIDTH if columns == 1 else max(_WIDTH, 4.6 * columns)
-        each = _HEIGHT if columns == 1 else 3.8
+        # side by side they are smaller, so that a notebook shrinks the text but little
+        width, each = {1: (_WIDTH, _HEIGHT), 2: (9.2, 3.8)}.get(columns, (3.6 * columns, 3.5))
         figure = Figure(figsize=(width, height or each * rows), layout="constrained")
         axes = figure.subplots(rows, columns, squeeze=False, sharex=False, sharey=False).ravel()
         for unused in axes[panels:]:

@@ -245,10 +245,11 @@ def test_noise_floor_equals_random_scores():
 
 
 def test_table_lines_up():
-    found = metrics.attack_metrics([3, 2, 1, 0], np.array([True, False, True, False]))
-    row = metrics.metrics_row("loss threshold", found)
+    row = metrics.metrics_row(
+        "loss threshold", {"auc": 0.6126, "bal_acc": 0.58, "tpr_1": 0.0721, "tpr_01": 0.01304}
+    )
     assert len(row) == len(metrics.metrics_header())
-    assert row.split()[2:] == ["0.750", "0.750", "0.5000", "0.5000"]
+    assert row.split()[2:] == ["0.613", "0.580", "0.0721", "0.0130"]
 
 
 def test_scores_of_any_shape_are_one_list():
