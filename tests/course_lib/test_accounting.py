@@ -204,8 +204,14 @@ def test_more_noise_means_less_epsilon(accountant):
     found = [accounting.epsilon(z, rate, 10, 1e-5, accountant) for z in noises]
     assert found == sorted(found, reverse=True)
     assert len(set(found)) == len(noises)
-    needed = [accounting.noise_multiplier(e, rate, 10, 1e-5, accountant) for e in (1, 4)]
+
+
+@pytest.mark.parametrize("accountant", ["rdp", "gaussian"])
+def test_less_epsilon_needs_more_noise(accountant):
+    rate = 1 if accountant == "gaussian" else 0.2
+    needed = [accounting.noise_multiplier(e, rate, 10, 1e-5, accountant) for e in (0.5, 1, 4)]
     assert needed == sorted(needed, reverse=True)
+    assert len(set(needed)) == 3
 
 
 def test_more_steps_and_less_delta_mean_more_epsilon():
