@@ -251,6 +251,16 @@ def test_calibrated_loss_equals_the_literal_loop():
     np.testing.assert_allclose(found, np.array(means) - loss[t], rtol=1e-12)
 
 
+@pytest.mark.parametrize("n_models", [2, 3, 20])
+def test_calibrated_loss_for_all_targets_equals_one_after_the_other(n_models):
+    PHI, IN = population(33, n_models, 50)
+    together = attacks.calibrated_loss_scores_all(PHI, IN)
+    apart = [attacks.calibrated_loss_scores(PHI, IN, t) for t in range(n_models)]
+    np.testing.assert_allclose(together, apart, rtol=1e-9, atol=1e-9)
+    with pytest.raises(ValueError, match="shadow model"):
+        attacks.calibrated_loss_scores_all(PHI[:1], IN[:1])
+
+
 # --- RMIA ----------------------------------------------------------------------------------------
 
 
