@@ -229,6 +229,15 @@ def logits(networks, X):
     return torch.stack([network.logits(X) for network in networks])
 
 
+def accuracies(networks, X, y, *, workers=-1):
+    """The accuracy of M networks on n rows of X (n × d) with classes y: M float64 values.
+
+    The networks are judged in threads: unlike a step of training, a large product leaves them time.
+    """
+    judge = joblib.Parallel(n_jobs=workers, prefer="threads")
+    return np.array(judge(joblib.delayed(network.accuracy)(X, y) for network in networks))
+
+
 def _checked_membership(IN, seeds, X):
     IN = np.asarray(IN)
     if IN.dtype != bool or IN.shape != (len(seeds), len(X)):

@@ -904,7 +904,7 @@ lab.claim(
 
 # %% id="plot-utility"
 accuracy = {
-    sigma: np.array([network.accuracy(X_test, y_test) for network in private[sigma]])
+    sigma: population.accuracies(private[sigma], X_test, y_test, workers=WORKERS)
     for sigma in NOISE_MULTIPLIERS
 }
 for sigma, values in accuracy.items():

@@ -80,9 +80,9 @@ def label_logits(network, X, y):
 def calibrate(target, references, member_of_reference):
     """Offline LiRA: the score, standardised by the references that did not see the record."""
     out = ~member_of_reference
-    n_out = out.sum(0)
+    n_out = np.maximum(out.sum(0), 1)  # with fresh coins, now and then every reference saw a record
     mean = np.where(out, references, 0).sum(0) / n_out
-    variance = np.where(out, (references - mean) ** 2, 0).sum(0) / (n_out - 1)
+    variance = np.where(out, (references - mean) ** 2, 0).sum(0) / np.maximum(n_out - 1, 1)
     return (target - mean) / np.sqrt(np.maximum(variance, 0.01))
 
 

@@ -8,6 +8,7 @@ import torch
 from course_lib.dpsgd import DPSGD, train_dpsgd
 from course_lib.models import initial_mlp
 from course_lib.population import (
+    accuracies,
     coin_membership,
     logits,
     train_mlp,
@@ -107,6 +108,13 @@ def test_logits_stack_the_networks(records):
     stacked = logits(networks, X)
     assert stacked.shape == (2, 80, 3)
     assert torch.equal(stacked[1], networks[1].logits(X))
+
+
+def test_accuracies_are_those_of_the_networks_in_order(records):
+    X, y = records
+    networks = [initial_mlp(seed, n_features=15, n_classes=3) for seed in range(5)]
+    expected = [(network.logits(X).argmax(1) == y).double().mean().item() for network in networks]
+    assert accuracies(networks, X, y, workers=2).tolist() == expected
 
 
 def test_coins_are_fair_and_independent_of_each_other():
