@@ -82,7 +82,7 @@ def true_repay_prob(X):
     """
     income, debt_ratio, history, arrears, amount = _checked_files(X).T
     if not np.all(income > 0) or not np.all(debt_ratio < 100):
-        raise ValueError("X needs a positive income and a debt_ratio below 100 % in every row")
+        raise ValueError("X needs a positive income and a debt_ratio below 100% in every row")
     if np.any(history < 0) or np.any(arrears < 0) or np.any(amount < 0):
         raise ValueError("X holds a negative history, arrears or amount")
     burden = amount / (income * (1 - debt_ratio / 100))

@@ -97,7 +97,7 @@ def attack_metrics(scores, is_member):
 
     Returns:
         A dict with ``auc``, ``bal_acc`` (best balanced accuracy), ``tpr_1`` and ``tpr_01`` (TPR at
-        an FPR of at most 1 % and 0.1 %), and the curve itself as ``fpr`` and ``tpr``.
+        an FPR of at most 1% and 0.1%), and the curve itself as ``fpr`` and ``tpr``.
 
     Raises:
         TypeError, ValueError: as ``roc_curve``.
@@ -221,7 +221,7 @@ def noise_floor(is_member, rng, reps=200):
         reps: number of random scores.
 
     Returns:
-        A dict from each name in ``METRICS`` to ``(mean, 95 % quantile)`` over the random scores.
+        A dict from each name in ``METRICS`` to ``(mean, 95% quantile)`` over the random scores.
 
     Raises:
         TypeError: if ``is_member`` is not bool.
@@ -242,14 +242,14 @@ def noise_floor(is_member, rng, reps=200):
 
 def metrics_header():
     """Return the heading of a plain-text table of attacks; ``metrics_row`` gives its lines."""
-    columns = (_("AUC"), _("bal. acc."), _("TPR at 1 %"), _("TPR at 0.1 %"))
+    columns = (_("AUC"), _("bal. acc."), _("TPR at 1%"), _("TPR at 0.1%"))
     return f"{_('attack'):<28}" + "".join(f"{column:>14}" for column in columns)
 
 
 def metrics_row(name, metrics):
     """Return one line of the table: a name and the four figures of ``attack_metrics``.
 
-    AUC and balanced accuracy have three digits, the TPRs four: at 0.1 % FPR the third digit is
+    AUC and balanced accuracy have three digits, the TPRs four: at 0.1% FPR the third digit is
     often the first that counts.
     """
     return (

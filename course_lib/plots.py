@@ -25,7 +25,7 @@ _DASHES = ("-", (0, (5, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (1.5, 1.2)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _GREY = "#5A5A5A"
 _WIDTH, _HEIGHT = 7.0, 4.7  # inches; a notebook's column at 100 dots an inch
-_STYLE = {
+STYLE = {
     "font.size": 11,
     "axes.titlesize": 12,
     "axes.labelsize": 11,
@@ -42,7 +42,9 @@ _STYLE = {
     "lines.linewidth": 1.8,
     "lines.markersize": 5.5,
     "hatch.linewidth": 0.6,
+    "axes.prop_cycle": matplotlib.cycler(color=_COLOURS),
 }
+"""The course's look, as matplotlib's settings: a lab that draws by itself uses it as well."""
 
 
 class Curve(NamedTuple):
@@ -325,7 +327,7 @@ def _figure(panels=1, columns=1, height=None):
     """Yield an empty figure and its axes in the course's style."""
     columns = min(columns, panels)
     rows = -(-panels // columns)
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         # side by side they are smaller, so that a notebook shrinks the text but little
         width, each = {1: (_WIDTH, _HEIGHT), 2: (9.2, 3.8)}.get(columns, (3.6 * columns, 3.5))
         figure = Figure(figsize=(width, height or each * rows), layout="constrained")
@@ -391,7 +393,8 @@ def _line(i):
 
 
 def _percent():
-    return FuncFormatter(lambda value, _position: f"{100 * value:.6g} %")
+    text = _("{number}%")
+    return FuncFormatter(lambda value, _position: text.format(number=f"{100 * value:.6g}"))
 
 
 def _fpr_label():

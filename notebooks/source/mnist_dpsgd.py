@@ -52,6 +52,7 @@ MAX_GRAD_NORM = 1.0  # C: the length to which every record's gradient is cut
 NOISE_MULTIPLIERS = (0.0, 0.6, 1.0, 3.0)  # σ
 DELTA = 1e-5
 WORKERS = lab.pick(smoke=1, quick=-1)  # networks that train at a time; -1: one per core
+plt.rcParams.update(plots.STYLE)
 torch.set_num_threads(1)  # a network's matrices are too small to share between cores
 
 # %% [markdown] id="coin"
@@ -94,8 +95,8 @@ figure, grid = plt.subplots(2, 8, figsize=(9, 2.6), layout="constrained")
 for row, side in enumerate((is_member, ~is_member)):
     for axes, image in zip(grid[row], mnist.x_train[pool[side][:8]], strict=True):
         axes.imshow(image, cmap="gray_r")
-        axes.set_xticks([])
-        axes.set_yticks([])
+        axes.set(xticks=[], yticks=[])
+        axes.spines[:].set_visible(True)
 grid[0, 0].set_ylabel("members")
 grid[1, 0].set_ylabel("non-members")
 plots.show(
@@ -198,8 +199,7 @@ def judge(scores, prefix, title):
 
 def keep_roc(name, found):
     """Keep the ROC curve on a grid of false positive rates, for the course's pages."""
-    tpr = [metrics.tpr_at_fpr(found["fpr"], found["tpr"], alpha) for alpha in GRID]
-    lab.curve(name, GRID, tpr)
+    lab.curve(name, GRID, metrics.tpr_at_fpr(found["fpr"], found["tpr"], GRID))
 
 
 loss = judge(phi_target, "loss", title="Loss attack on the overfit target")
@@ -319,7 +319,9 @@ lab.claim(
 # %% id="two-records"
 n_out = (~IN[1:]).sum(axis=0)
 mean_in = np.nanmean(np.where(IN[1:], PHI[1:], np.nan), axis=0)
-gap = np.where(is_member & (abs(n_out - N_REFERENCES / 2) <= 2), mean_in - mean_out, np.nan)
+gap = np.where(
+    is_member & (library > 0) & (abs(n_out - N_REFERENCES / 2) <= 2), mean_in - mean_out, np.nan
+)
 memorised = int(np.nanargmax(gap))  # the references with and without it differ most
 easy = int(np.nanargmin(abs(gap) - 0.1 * mean_out))
 
