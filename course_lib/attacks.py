@@ -60,7 +60,8 @@ def label_logit_from_logits(logits, labels):
 
 def loss_from_phi(phi):
     """Return the cross-entropy loss −log p = log(1 + e^−φ); it does not overflow at any φ."""
-    return np.logaddexp(0.0, -np.asarray(phi, dtype=np.float64))
+    phi = np.asarray(phi, dtype=np.float64)
+    return np.log1p(np.exp(-np.abs(phi))) + np.maximum(-phi, 0.0)
 
 
 def gap_scores(phi):
@@ -538,7 +539,8 @@ def _rmia(phi, moments, phi_pop, mean_pop, online, gamma, a):
 
 
 def _sigmoid(phi):
-    return np.exp(-loss_from_phi(phi))
+    small = np.exp(-np.abs(phi))
+    return np.where(phi >= 0, 1.0, small) / (1 + small)
 
 
 # --- checks ------------------------------------------------------------------------------------
@@ -618,8 +620,9 @@ def _check_target(n_models, t):
 
 
 def _check_finite(name, values):
-    bad = np.argwhere(~np.isfinite(values))
-    if len(bad):
+    finite = np.isfinite(values)
+    if not finite.all():
+        bad = np.argwhere(~finite)
         raise ValueError(
             f"{name} is not finite in {len(bad)} places (the first at {tuple(bad[0].tolist())}): "
             "look for a model that diverged"
