@@ -359,8 +359,8 @@ lab.claim(
 # The player who sees no model gets {{ game_record_only_auc_mean:.3f }}, with a standard error of {{ game_record_only_auc_se:.3f }}: a coin would do as well. This is what the coins are for: whatever the
 # attack on the forest finds must have come *through the forest*.
 #
-# And the regression: {{ game_logreg_auc_mean:.3f }} on average. The published {{ logreg_auc:.3f }} was the luck of one split, whose test patients
-# happen to be a little harder. Keep that in mind for section 6. (It does not prove that the regression is safe. *This
+# And the regression: {{ game_logreg_auc_mean:.3f }} on average. The published {{ logreg_auc:.3f }} lies well within the spread from game to
+# game, ± {{ game_logreg_auc_sd:.3f }}: the luck of one split. Keep that in mind for section 6. (It does not prove that the regression is safe. *This
 # attack* finds nothing; a better one might.)
 
 # %% [markdown] id="definition"
@@ -501,7 +501,7 @@ plots.show(
 )
 
 # %% [markdown] id="densities-reading"
-# On this axis every density is a tent whose sides have the slope $\varepsilon/\Delta$. Move a tent sideways by $\Delta$, and it moves up or down by ε at most: that is
+# On this axis every density is a tent whose sides have the slope $\varepsilon/\Delta$. Move a tent sideways by $\Delta$, and the logarithm of its height changes by ε at most: that is
 # the whole proof. At ε = 10 the release is as good as exact. At ε = {{ eps_laplace_0:.1f }} it is off by {{ laplace_e01_mean_abs_error:.2f }} on average, which
 # for a mean of {{ mean_radius:.2f }} is still a useful answer.
 
@@ -640,6 +640,7 @@ for lower, upper in ((LOWER, UPPER), (0, 100), (10, 20)):
             f"bounds_{lower}_{upper}_rmse": bound_error[lower, upper],
         }
     )
+lab.record(bounds_10_20_lowers=radius.mean() - np.clip(radius, 10, 20).mean())
 lab.claim(
     "narrow-bounds-are-as-good",
     "The errors with bounds of 10 and 20 and of 5 and 30 differ by less than 5 %.",
@@ -652,15 +653,15 @@ lab.claim(
 )
 
 # %% [markdown] id="bounds-table-reading"
-# Bounds of 0 and 100 cost four times as much. Bounds of 10 and 20 bring less noise, and shift the mean by {{ bounds_10_20_shift:.3f }} because they cut off the large
-# tumours; all in all they are as good as 5 and 30. But look at what we just did. We computed shifts from the private data in order to choose the bounds. In
+# Bounds of 0 and 100 cost four times as much. Bounds of 10 and 20 bring less noise, and lower the mean by {{ bounds_10_20_lowers:.3f }}, because they cut the large tumours down;
+# all in all they are as good as 5 and 30. But look at what we just did. We computed shifts from the private data in order to choose the bounds. In
 # earnest that would be one more leak. Bounds come from what is known *beforehand*.
 
 # %% [markdown] id="dpsgd-idea"
 # ## 4. DP-SGD by hand
 #
 # A mean is one number. Training looks at the data many times. **DP-SGD** (Song, Chaudhuri and Sarwate 2013; Abadi et al. 2016) makes each look private. We use it for a logistic regression, with
-# all patients in every step: the *full batch*.
+# all patients in every step: the *full batch*. (Of *stochastic* gradient descent only the noise is left.)
 #
 # For one patient with row $x$ (a constant 1 appended, for the intercept), diagnosis $y$ and predicted probability $p$, the gradient of the loss is $(p - y)\,x$.
 # In each of the $T$ = {{ dp_steps:d }} steps:
@@ -903,8 +904,7 @@ lab.claim(
 # What the label calls ε = 1 is {{ true_eps_of_classical_ar_e1:.3f }} under add/remove and {{ true_eps_of_classical_e1:.3f }} under replace-one, at the same δ.
 # (In δ the label says too little: the steps' shares $\delta/T$ add up to δ, and advanced composition takes another δ. What it proves, it proves at $2\delta$.)
 #
-# So the training was *more* private than its label. That is true, and harmless to the patients. But the published conclusion, "hence the method is even more useful than it
-# looks", has it backwards. The surplus privacy was paid for with noise, and the noise with accuracy. What accuracy one can have at ε = 1 was never measured.
+# So the training was *more* private than its label. That is true, and harmless to the patients. But the published conclusion, "hence more useful", has it backwards. The surplus privacy was paid for with noise, and the noise with accuracy. What accuracy one can have at ε = 1 was never measured.
 
 # %% [markdown] id="modern-idea"
 # ### At the ε that is on the label
@@ -989,10 +989,10 @@ plots.show(
 # Same code, same data, same seeds. At ε = 1 the accuracy is {{ dpsgd_classical_many_e1_acc_mean:.3f }} with classical accounting ($z$ = {{ z_classical_e1:.1f }}) and
 # {{ dpsgd_modern_e1_acc_mean:.3f }} with the exact one ($z$ = {{ z_modern_e1:.1f }}). Under add/remove it is {{ dpsgd_modern_ar_e1_acc_mean:.3f }} ($z$ = {{ z_modern_ar_e1:.1f }}).
 #
-# More seeds also change what the classical curve says. At ε = {{ eps_0:.2f }} its mean is now {{ dpsgd_classical_many_e025_acc_mean:.3f }}, where the four published seeds gave {{ dpsgd_classical_e025_acc_mean:.3f }}: "worse than always answering benign" was their luck.
-#
 # The last two carry the same label and need different noise, because they promise different things. Under add/remove, ε = 1 protects whether your row is there at all. Under replace-one it protects which
 # row is in your place: one row out *and* one row in, twice the distance. **An ε without its adjacency is half a number.**
+#
+# More seeds also change what the classical curve says. At ε = {{ eps_0:.2f }} its mean is now {{ dpsgd_classical_many_e025_acc_mean:.3f }}, where the four published seeds gave {{ dpsgd_classical_e025_acc_mean:.3f }}: "worse than always answering benign" was their luck.
 
 # %% [markdown] id="scaler-idea"
 # ### What the 2C takes for granted
@@ -1374,7 +1374,7 @@ lab.claim(
 # | with a bound chosen in advance | {{ diffprivlib_advance_e025_acc_mean:.3f }} | {{ diffprivlib_advance_e1_acc_mean:.3f }} | {{ diffprivlib_advance_e8_acc_mean:.3f }} |
 # | DP-SGD, exact, replace-one, $\delta = 10^{-5}$ | {{ dpsgd_modern_e025_acc_mean:.3f }} | {{ dpsgd_modern_e1_acc_mean:.3f }} | {{ dpsgd_modern_e8_acc_mean:.3f }} |
 #
-# The proof costs nothing: accuracy hardly moves. And the honest bound does not cost either, it *gains*. It clips {{ clipped_in_advance:.0% }} of the rows, and in return the noise is made for rows four times shorter. A few extreme
+# To have a proof costs nothing here: accuracy hardly moves. The honest bound does not cost anything either, it *gains*. It clips {{ clipped_in_advance:.0% }} of the rows, and in return the noise is made for rows four times shorter. A few extreme
 # patients had been setting the noise for all.
 #
 # (ε is proved, that is, as far as the row bound goes: the scaler of section 4 still looks at the data. And the theorem speaks of the exact minimum, where the library stops near it.)
@@ -1473,13 +1473,13 @@ lab.claim(
 )
 
 # %% [markdown] id="attack-private-reading"
-# (The ceiling is for a rule that is fixed beforehand, on average over splits. The advantage printed beside it picks its threshold afterwards and on one split, which flatters it.)
+# (The ceiling in the table is for a rule that is fixed beforehand, on average over splits. The advantage printed beside it picks its threshold afterwards and on one split, which flatters it.)
 #
 # A flat line. From ε = {{ eps_0:.2f }} to {{ eps_5:d }} the AUC is {{ dpsgd_attack_e025_auc_mean:.3f }} to {{ dpsgd_attack_e8_auc_mean:.3f }}, and without any noise {{ nonprivate_attack_auc:.3f }}. All of it is below the floor.
 #
 # Two tempting conclusions are wrong.
 #
-# **"The AUC is above ½, so something leaks even at the smallest ε."** All these models share one split, and on this split the test patients are a little harder for *any* model. Over {{ n_games:d }} coin-flipped games the regression's mean was {{ game_logreg_auc_mean:.3f }}. The bars
+# **"The AUC is above ½, so something leaks even at the smallest ε."** All these models share one split, and on this split the test patients seem a little harder for *any* model. Over {{ n_games:d }} coin-flipped games the regression's mean was {{ game_logreg_auc_mean:.3f }}. The bars
 # in the figure show the luck of the noise, not that of the split.
 #
 # **"The attack fails without noise too, so noise is not needed."** The attack cannot tell the training with ε = {{ eps_0:.2f }} from the one without any guarantee. So it cannot *measure* what the noise buys. The guarantee holds against attackers who know all other rows
