@@ -112,6 +112,8 @@ class Featurizer:
     """
 
     def __init__(self, degree=1, n_ref=20000, seed=900):
+        if isinstance(degree, bool) or degree != int(degree) or degree < 1:
+            raise ValueError(f"degree is {degree}: expected a whole number from 1 up")
         reference = make_credit(n_ref, np.random.default_rng(seed))["X"][:, LEGIT]
         self.degree = degree
         self._mean, self._sd = reference.mean(axis=0), reference.std(axis=0)

@@ -99,10 +99,10 @@ def train_logistic_dpsgd(A, y, IN, noise_multiplier, settings, rng):
     if not noise_multiplier >= 0:
         raise ValueError(f"noise_multiplier is {noise_multiplier}; expected a number from 0 up.")
     coins, noise = rng.spawn(2)
+    THETA = np.zeros((len(IN), A.shape[1]))
+    PHI = true_label_logit(THETA, A, y)  # checks A and y
     norms = np.linalg.norm(A, axis=1)
     signed = A * (2 * np.asarray(y, dtype=np.float64) - 1)[:, None]
-    THETA = np.zeros((len(IN), A.shape[1]))
-    PHI = true_label_logit(THETA, A, y)
     for _step in range(settings.steps):
         batch = IN
         if settings.sampling_rate < 1:
