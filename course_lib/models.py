@@ -62,6 +62,7 @@ def initial_mlp(seed, n_features, n_hidden=256, n_classes=10):
 
 _GRADIENT_TOLERANCE = 1e-10
 _MOST_STEPS = 100
+_SHORTEST_STEP = 2.0**-50
 _CELLS_AT_ONCE = 1 << 18  # models × rows that are worked on together
 
 
@@ -147,7 +148,8 @@ def fit_logistic_newton(A, y, lam, weights=None):
     Raises:
         ValueError: for shapes that do not match, values that are not finite, a first column other
             than ones, a ``lam`` that is not positive, or a training set with one class only.
-        RuntimeError: if a model has not converged after 100 steps.
+        RuntimeError: if a model has not converged after 100 steps, or rounding leaves no step that
+            lowers its objective: the penalty is too small for the size of the features.
     Source: Boyd and Vandenberghe (2004), sections 9.2 and 9.5.
     """
     A, signs, W = _checked_problem(A, y, lam, weights)
@@ -205,6 +207,8 @@ def _newton(B, products, unpack, W, penalty, first):
             value[unsure[enough]] = tried[enough]
             unsure = unsure[~enough]
             length[unsure] /= 2
+            if np.any(length < _SHORTEST_STEP):
+                _not_solved(first + int(active[np.argmin(length)]), "no step lowers its objective")
         theta = theta + length[:, None] * direction
         phi = phi + length[:, None] * along
         found[active] = theta
@@ -214,9 +218,13 @@ def _newton(B, products, unpack, W, penalty, first):
             theta, phi, value = theta[going], phi[going], value[going]
             if not active.size:
                 return found
+    _not_solved(first + int(active[0]), f"not converged after {_MOST_STEPS} steps")
+
+
+def _not_solved(model, reason):
     raise RuntimeError(
-        f"logistic regression of model {first + int(active[0])} has not converged after "
-        f"{_MOST_STEPS} steps: take a larger lam, or features of a smaller size"
+        f"the logistic regression of model {model} is not solved ({reason}): take a larger lam, or "
+        "features of a smaller size"
     )
 
 

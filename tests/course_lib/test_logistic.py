@@ -7,7 +7,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import PolynomialFeatures
 
-from course_lib import models
+from course_lib import credit, models
 
 
 def problem(seed, n=120, d=6):
@@ -94,6 +94,39 @@ def test_separable_rows_converge(lam, scale):
     assert np.abs(gradient(A, y, theta, lam, np.ones(60))).max() < 1e-10
 
 
+def full_steps_diverge(A, y, lam):
+    """Whether Newton's method with full steps only is far from the optimum after 100 of them."""
+    penalty = np.append(0.0, np.full(A.shape[1] - 1, lam))
+    theta = np.zeros(A.shape[1])
+    for _ in range(100):
+        p = expit(A @ theta)
+        slope = A.T @ (p - y) / len(A) + penalty * theta
+        hessian = (A * (p * (1 - p) / len(A))[:, None]).T @ A + np.diag(penalty)
+        try:
+            theta = theta - np.linalg.solve(hessian, slope)
+        except np.linalg.LinAlgError:  # it went so far out that nothing curves any more
+            return True
+    return np.abs(slope).max() > 1e-3
+
+
+def test_converges_where_full_steps_diverge():
+    world = credit.make_credit(200, np.random.default_rng(0))
+    A, y = credit.Featurizer(3)(world["X"]), world["y"]
+    A[:, 1:] *= 30
+    assert full_steps_diverge(A, y, 1e-5)
+    theta = models.fit_logistic_newton(A, y, 1e-5)
+    assert np.abs(gradient(A, y, theta, 1e-5, np.ones(200))).max() < 1e-9
+
+
+def test_a_problem_beyond_rounding_is_named_and_does_not_run_for_ever():
+    world = credit.make_credit(400, np.random.default_rng(4))
+    A = credit.Featurizer(3)(world["X"])
+    A[:, 1:] *= 1000
+    weights = np.random.default_rng(0).random((64, 400)) < 0.15
+    with pytest.raises(RuntimeError, match=r"model \d+ is not solved .*: take a larger lam"):
+        models.fit_logistic_newton(A, world["y"], 1e-8, weights)
+
+
 def test_intercept_is_free_of_the_penalty():
     """With a huge penalty only the intercept is left: the log-odds of the base rate."""
     A, y = problem(11)
@@ -168,5 +201,7 @@ def test_bad_problems_are_named():
 def test_no_convergence_is_an_error_that_says_what_to_do(monkeypatch):
     A, y = problem(16)
     monkeypatch.setattr(models, "_MOST_STEPS", 2)
-    with pytest.raises(RuntimeError, match="model 0 has not converged after 2 steps"):
+    with pytest.raises(
+        RuntimeError, match=r"model 0 is not solved \(not converged after 2 steps\)"
+    ):
         models.fit_logistic_newton(A, y, 1e-6)
