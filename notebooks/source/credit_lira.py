@@ -5,14 +5,9 @@
 #
 # ## A test bench for membership inference, in a synthetic credit world
 #
-# A bank trains a model on past loans. Somebody who can query it wants to know whether *your* loan was among them. Many
-# attacks have been proposed for this. Which one should you fear? Papers often cannot tell you: they use different data,
-# different models, and one or two targets, because their models are expensive.
+# A bank trains a model on past loans. Somebody who can query it wants to know whether *your* loan was among them. Many attacks have been proposed for this. Which one should you fear? Papers often cannot tell you: they use different data, different models, and one or two targets, because their models are expensive.
 #
-# Here everything is cheap. The world is made by us, so the truth is known. The models are logistic regressions, so
-# hundreds of them train in a second. You will attack every one of them with every attack, measure all attacks at the
-# false positive rates that matter, and find out which *people* are at risk. At the end, differential privacy puts a
-# ceiling over all of them.
+# Here everything is cheap. The world is made by us, so the truth is known. The models are logistic regressions, so hundreds of them train in a second. You will attack every one of them with every attack, measure all attacks at the false positive rates that matter, and find out which *people* are at risk. At the end, differential privacy puts a ceiling over all of them.
 
 # %% [markdown] id="ground-rules"
 # > **The ground rules of this lab**
@@ -31,10 +26,7 @@
 # > cryptographically secure one.
 
 # %% [markdown] id="reference-run"
-# **About the numbers.** Figures quoted in the text come from the reference run of {{ meta.date }} (Python
-# {{ meta.versions.python }}, NumPy {{ meta.versions.numpy }}, profile {{ meta.profile }}). Yours may differ in the last digit or two.
-# Beside every sentence that says what the numbers show, the code checks that it holds for *your* numbers, and prints ✓
-# or ✗. Change a seed in the next cell, and see which statements survive in another world.
+# **About the numbers.** Figures quoted in the text come from the reference run of {{ meta.date }} (Python {{ meta.versions.python }}, NumPy {{ meta.versions.numpy }}, profile {{ meta.profile }}). Yours may differ in the last digit or two. Beside every sentence that says what the numbers show, the code checks that it holds for *your* numbers, and prints ✓ or ✗. Change a seed in the next cell, and see which statements survive in another world.
 
 # %% id="parameters" tags=["parameters"]
 import dataclasses
@@ -60,6 +52,7 @@ WORLD_SEED = 4
 MODELS_SEED = 1
 N_BOOTSTRAP = lab.pick(smoke=20, quick=400)  # resamples behind an interval
 ALPHAS = (0.01, 0.001)  # the false positive rates at which attacks are judged
+plt.rcParams.update(plots.STYLE)
 threadpool_limits(1)  # the matrices here are too small to share between cores
 
 lab.record(pool=POOL, n_models=N_MODELS, n_in=N_IN, n_pairs=N_MODELS * POOL, n_fresh=N_FRESH)
@@ -71,11 +64,9 @@ lab.record(degree=DEGREE, lam=LAM, n_bootstrap=N_BOOTSTRAP, low_fpr=ALPHAS[1])
 # Our world produces loan files in the order in which things happen:
 #
 # - A person has a credit **history** of some years. **Income** grows with it.
-# - Existing **debts** take a share of the income. Where they take a lot, and where the history is short, payments are missed:
-#   **arrears**.
+# - Existing **debts** take a share of the income. Where they take a lot, and where the history is short, payments are missed: **arrears**.
 # - Then the person asks for an **amount**.
-# - These five decide, with some luck, whether the loan is **repaid**. Income and history help. Arrears hurt, less so
-#   in a long history. What counts about the amount is how much of the income that is left it takes.
+# - These five decide, with some luck, whether the loan is **repaid**. Income and history help. Arrears hurt, less so in a long history. What counts about the amount is how much of the income that is left it takes.
 #
 # There is a sixth column, the **officer flag**. It says whether the file lies with a collections officer. Watch this one.
 
@@ -86,7 +77,7 @@ y = world["y"]
 for name, unit, column in zip(credit.COLUMNS, credit.UNITS, world["X"].T, strict=True):
     low, middle, high = np.quantile(column, [0.05, 0.5, 0.95])
     print(f"{name:13} {low:7.1f} {middle:7.1f} {high:7.1f}   {unit}")
-print("(5 % of the files lie below the first number, half below the second, 95 % below the third)")
+print("(5% of the files lie below the first number, half below the second, 95% below the third)")
 
 check = credit.self_check(100_000, np.random.default_rng(0))
 print(f"share that repays {check['repaid']:.3f}")
@@ -100,18 +91,12 @@ lab.claim(
 )
 
 # %% [markdown] id="world-reading"
-# {{ world_repaid:.0% }} of all loans are repaid. We made the world, so we know everybody's true probability of repaying. It ranks people
-# with an AUC of {{ world_bayes_auc:.2f }}. No honest model can do better: the rest is luck.
+# {{ world_repaid:.0% }} of all loans are repaid. We made the world, so we know everybody's true probability of repaying. It ranks people with an AUC of {{ world_bayes_auc:.2f }}. No honest model can do better: the rest is luck.
 #
-# The officer flag alone reaches {{ world_flag_auc:.2f }}. Better than the truth? It is no prediction at all. A file goes to collections *because* the
-# loan failed. On the day of the decision the column is empty. A model that learned from it would shine on old files and fail
-# on new ones. This mistake is called **target leakage**. It is not the leak that this lab is about, but it lives in the
-# same data, and it is the first thing to look for. We use the other five columns, `credit.LEGIT`.
+# The officer flag alone reaches {{ world_flag_auc:.2f }}. Better than the truth? It is no prediction at all. A file goes to collections *because* the loan failed. On the day of the decision the column is empty. A model that learned from it would shine on old files and fail on new ones. This mistake is called **target leakage**. It is not the leak that this lab is about, but it lives in the same data, and it is the first thing to look for. We use the other five columns, `credit.LEGIT`.
 
 # %% [markdown] id="features"
-# The model gets the five columns, their squares and cubes, and all products of up to three of them: {{ n_features:d }} numbers for each
-# person, one of them a constant. They are scaled by means and standard deviations of a *public* reference sample. Scaling by the training
-# set's own mean would be convenient. But then the scaler, too, would depend on private records, and leak.
+# The model gets the five columns, their squares and cubes, and all products of up to three of them: {{ n_features:d }} numbers for each person, one of them a constant. They are scaled by means and standard deviations of a *public* reference sample. Scaling by the training set's own mean would be convenient. But then the scaler, too, would depend on private records, and leak.
 
 # %% id="features-of-the-pool"
 features = credit.Featurizer(degree=DEGREE)
@@ -124,8 +109,7 @@ print(f"{A.shape[0]} records with {A.shape[1]} features each")
 # %% [markdown] id="target"
 # ## 2. A target that overfits
 #
-# A random half of the pool, {{ n_in:d }} records, trains the target model. With {{ n_features:d }} weights for {{ n_in:d }} people it has plenty of room to learn
-# individuals by heart.
+# A random half of the pool, {{ n_in:d }} records, trains the target model. With {{ n_features:d }} weights for {{ n_in:d }} people it has plenty of room to learn individuals by heart.
 
 # %% id="train-target"
 IN_target, PHI_target, THETA_target = population.train_population(
@@ -149,8 +133,7 @@ lab.record(target_acc_fresh=target_accuracies[2])
 # %% [markdown] id="phi"
 # On its members the model is right for {{ target_acc_in:.1% }}, on fresh records for {{ target_acc_fresh:.1% }}. This gap is what attacks live on.
 #
-# What an attacker reads off a model is how sure it is of a record's true label. We measure it by the **true-label logit**.
-# With labels $y \in \{0, 1\}$, features $a$ and weights $\theta$,
+# What an attacker reads off a model is how sure it is of a record's true label. We measure it by the **true-label logit**. With labels $y \in \{0, 1\}$, features $a$ and weights $\theta$,
 #
 # $$\varphi = (2y - 1)\, a \cdot \theta = \log \frac{p}{1 - p}, \qquad \text{loss} = -\log p = \log(1 + e^{-\varphi}),$$
 #
@@ -165,26 +148,25 @@ plots.show(
     ),
     alt="Histograms of the true-label logit of members and non-members of one model. Both peak between zero and five. Non-members have more mass below zero and in the last bin on the right.",
 )
+lab.claim(
+    "no-advantage-at-the-far-right",
+    "Among the tenth of the records with the largest φ, at most six in ten are members.",
+    is_member[phi >= np.quantile(phi, 0.9)].mean() <= 0.6,
+)
 
 # %% [markdown] id="phi-reading"
-# The two histograms overlap almost everywhere. Non-members have a longer tail to the left: there the model is wrong about
-# people it has not seen. On the right there is no advantage for members at all.
+# The two histograms overlap almost everywhere. Non-members have a longer tail to the left: there the model is wrong about people it has not seen. At the far right, where an attacker would look for the surest cases, non-members are as frequent as members.
 #
-# So a single threshold on $\varphi$ cannot do much here. Keep that in mind when such an attack finds little: it may say more about
-# the attack than about the model.
+# So a single threshold on $\varphi$ cannot do much here. Keep that in mind when such an attack finds little: it may say more about the attack than about the model.
 
 # %% [markdown] id="population"
 # ## 3. {{ n_models:d }} models
 #
-# One target is one draw of luck. We train {{ n_models:d }} models, each on its own random half of the same pool. Every one of them will be a target
-# once, and a shadow model for all the others. That makes {{ n_pairs:,d }} pairs of a model and a record, half of them members: enough to see what happens at
-# one false positive in a thousand.
+# One target is one draw of luck. We train {{ n_models:d }} models, each on its own random half of the same pool. Every one of them will be a target once, and a shadow model for all the others. That makes {{ n_pairs:,d }} pairs of a model and a record, half of them members: enough to see what happens at one false positive in a thousand.
 #
-# The bench keeps three arrays. `IN` says which record trained which model. `PHI` holds all true-label logits, of members and
-# non-members. `THETA` holds the weights. The models are solved together, by Newton's method on all of them at once.
+# The bench keeps three arrays. `IN` says which record trained which model. `PHI` holds all true-label logits, of members and non-members. `THETA` holds the weights. The models are solved together, by Newton's method on all of them at once.
 #
-# Each half is drawn by itself. It is tempting to *balance* the design, so that every record is in exactly half of the models.
-# Do not: whoever knows the other models' memberships could then simply count, and would know the target's.
+# Each half is drawn by itself. It is tempting to *balance* the design, so that every record is in exactly half of the models. Do not: whoever knows the other models' memberships could then simply count, and would know the target's.
 
 # %% id="train-population"
 IN, PHI, THETA = population.train_population(
@@ -222,17 +204,13 @@ lab.claim(
 # %% [markdown] id="judging"
 # ## 4. Gap and loss: what one threshold for all can do
 #
-# An attack gives each pair a **score**: the larger, the more it believes in *member*. A threshold turns scores into guesses. The **true positive
-# rate** (TPR) is the share of members that are called members, the **false positive rate** (FPR) the share of non-members that
-# are, wrongly. We report the AUC, and the TPR at an FPR of at most 1 % and at most {{ low_fpr:.1% }}. The low end counts: an attacker who points at a few
-# people and is almost always right does more harm than one who is a little better than a coin on everybody (Carlini et al. 2022).
+# An attack gives each pair a **score**: the larger, the more it believes in *member*. A threshold turns scores into guesses. The **true positive rate** (TPR) is the share of members that are called members, the **false positive rate** (FPR) the share of non-members that are, wrongly. We report the AUC, and the TPR at an FPR of at most 1% and at most {{ low_fpr:.1% }}. The low end counts: an attacker who points at a few people and is almost always right does more harm than one who is a little better than a coin on everybody (Carlini et al. 2022).
 #
 # Three rules keep us honest.
 #
 # 1. **Ties enter together.** A threshold cannot separate two equal scores.
 # 2. **A noise floor.** A score that knows nothing also gets an AUC, and a *best* threshold. We shuffle and look.
-# 3. **Intervals that know what was drawn.** The {{ n_pairs:,d }} pairs are not {{ n_pairs:,d }} independent facts: they share {{ pool:d }} records and {{ n_models:d }} models.
-#    Each of our {{ n_bootstrap:d }} resamples draws models *and* records anew, and keeps the scores.
+# 3. **Intervals that know what was drawn.** The {{ n_pairs:,d }} pairs are not {{ n_pairs:,d }} independent facts: they share {{ pool:d }} records and {{ n_models:d }} models. Each of our {{ n_bootstrap:d }} resamples draws models *and* records anew, and keeps the scores.
 
 # %% id="noise-floor"
 floor = metrics.noise_floor(IN, np.random.default_rng(0))
@@ -241,7 +219,7 @@ lab.record(chance_tpr_1=chance[0.01], chance_tpr_01=chance[0.001])
 print("A score that knows nothing, over 200 shuffles:")
 for name, (mean, q95) in floor.items():
     lab.record({f"floor_{name}": mean, f"floor_{name}_q95": q95})
-    print(f"  {name:8} mean {mean:.4f}, 95 % of the shuffles below {q95:.4f}")
+    print(f"  {name:8} mean {mean:.4f}, 95% of the shuffles below {q95:.4f}")
 
 # %% id="judge"
 GRID = np.geomspace(1e-4, 1, 200)
@@ -283,26 +261,20 @@ lab.claim(
 )
 
 # %% [markdown] id="global-reading"
-# The **gap attack** says "member" when the model is right. It has one threshold only, and that one makes far too many false
-# alarms: {{ gap_tpr_1:.0% }} of the members found at 1 % FPR. The **loss attack** (Yeom et al. 2018) says "member" when the loss is small. Its AUC is
-# {{ loss_auc:.3f }}, clearly above ½: something leaks. But at an FPR of 1 % it finds {{ loss_tpr_1:.2% }} of the members, where chance finds {{ chance_tpr_1:.2% }}.
+# The **gap attack** says "member" when the model is right. It has one threshold only, and that one makes far too many false alarms: {{ gap_tpr_1:.0% }} of the members found at 1% FPR. The **loss attack** (Yeom et al. 2018) says "member" when the loss is small. Its AUC is {{ loss_auc:.3f }}, clearly above ½: something leaks. But at an FPR of 1% it finds {{ loss_tpr_1:.2% }} of the members, where chance finds {{ chance_tpr_1:.2% }}.
 #
-# The reason is in the histogram. The records with the smallest loss are the *easy* ones. They have a small loss whether they
-# were trained on or not. An attacker who must be sure points at them first, and is as often wrong as right.
+# The reason is in the histogram. The records with the smallest loss are the *easy* ones. They have a small loss whether they were trained on or not. An attacker who must be sure points at them first, and is as often wrong as right.
 #
-# (The third figure, balanced accuracy, is that of the best threshold on these very records. Even random scores get {{ floor_bal_acc:.4f }}, not
-# ½. With so many pairs the difference is small. With a hundred records it would be large.)
+# (The third figure, balanced accuracy, is that of the best threshold on these very records. Even random scores get {{ floor_bal_acc:.4f }}, not ½. With so many pairs the difference is small. With a hundred records it would be large.)
 
 # %% [markdown] id="calibration"
 # ## 5. Compare each record with itself
 #
-# The way out: judge a record not by its loss, but by how its loss *differs from what it would be without it in training*.
-# Shadow models that have not seen the record show what that is:
+# The way out: judge a record not by its loss, but by how its loss *differs from what it would be without it in training*. Shadow models that have not seen the record show what that is:
 #
 # $$\text{score} = \text{mean loss over the models without the record} - \text{loss of the target}.$$
 #
-# This is **difficulty calibration** (Watson et al. 2022). The idea of one threshold per record is older: Sablayrolles et al. (2019) and
-# Ye et al. (2022) arrive at it, too.
+# This is **difficulty calibration** (Watson et al. 2022). Sablayrolles et al. (2019) and Ye et al. (2022) also give each record a threshold of its own.
 
 # %% id="calibrated-by-hand"
 loss = attacks.loss_from_phi(PHI)
@@ -323,22 +295,19 @@ print(metrics.metrics_header())
 judge(calibrated, "cal", label="calibrated loss")
 lab.claim(
     "calibration-helps",
-    "At 1 % FPR the calibrated attack finds at least twice as many members as the loss attack.",
+    "At 1% FPR the calibrated attack finds at least twice as many members as the loss attack.",
     found["cal"]["tpr_1"] > 2 * found["loss"]["tpr_1"],
 )
 
 # %% [markdown] id="calibration-reading"
-# The same model, the same queries: {{ cal_tpr_1:.1% }} instead of {{ loss_tpr_1:.1% }} of the members at 1 % FPR.
+# The same model, the same queries: {{ cal_tpr_1:.1% }} instead of {{ loss_tpr_1:.1% }} of the members at 1% FPR.
 #
-# A word on how the bench computes this. For each of {{ n_models:d }} targets the mean runs over all *other* models. Summing anew for each target would
-# take {{ n_models:d }} passes over the data. The bench sums once, and then takes each target's own contribution away. The cell above shows that the two
-# agree.
+# A word on how the bench computes this. For each of {{ n_models:d }} targets the mean runs over all *other* models. Summing anew for each target would take {{ n_models:d }} passes over the data. The bench sums once, and then takes each target's own contribution away. The cell above shows that the two agree.
 
 # %% [markdown] id="lira"
 # ## 6. The likelihood ratio attack
 #
-# Calibration uses one number per record, a mean. But records also differ in how much their outputs *vary*. Here are three
-# of them. Each panel shows the $\varphi$ of one record in all {{ n_models:d }} models, those trained with it and those trained without.
+# Calibration uses one number per record, a mean. But records also differ in how much their outputs *vary*. Here are three of them. Each panel shows the $\varphi$ of one record in all {{ n_models:d }} models, those trained with it and those trained without.
 
 # %% id="plot-three-records"
 advantage = attacks.per_record_ks(PHI, IN)  # how well the two sides separate, record by record
@@ -366,16 +335,13 @@ plots.show(
 )
 
 # %% [markdown] id="lira-idea"
-# The curves are normal distributions, fitted to each side. In the first panel nobody can tell anything: this record has nothing to fear from a query. In the third, one look
-# at $\varphi$ nearly decides.
+# The curves are normal distributions, fitted to each side. In the first panel nobody can tell anything: this record has nothing to fear from a query. In the third, one look at $\varphi$ nearly decides.
 #
-# That is a textbook problem. We observe $\varphi$ of the target and ask which of two distributions it came from. The best test between two
-# known distributions thresholds their **likelihood ratio** (Neyman and Pearson 1933). Carlini et al. (2022) fit the two normal distributions on shadow models and take the log of the ratio:
+# That is a textbook problem. We observe $\varphi$ of the target and ask which of two distributions it came from. The best test between two known distributions thresholds their **likelihood ratio** (Neyman and Pearson 1933). Carlini et al. (2022) fit the two normal distributions on shadow models and take the log of the ratio:
 #
 # $$\text{score} = \log \frac{\mathcal N(\varphi;\, \mu_\text{in}, \sigma_\text{in}^2)}{\mathcal N(\varphi;\, \mu_\text{out}, \sigma_\text{out}^2)} .$$
 #
-# This is **LiRA**. Training shadows *with* the record makes it *online*. Offline there are only the models without it, and the score is how far $\varphi$ lies
-# above their mean, $(\varphi - \mu_\text{out})/\sigma_\text{out}$. With **fixed variance**, all records share two variances, one for each side. Here is the online attack on target 0, a record at a time.
+# This is **LiRA**. Training shadows *with* the record makes it *online*. Offline there are only the models without it, and the score is how far $\varphi$ lies above their mean, $(\varphi - \mu_\text{out})/\sigma_\text{out}$. With **fixed variance**, all records share two variances, one for each side. Here is the online attack on target 0, a record at a time.
 
 # %% id="lira-by-hand"
 lira_by_hand = np.empty(POOL)
@@ -415,35 +381,32 @@ judge(
 
 lab.claim(
     "lira-ten-times-chance",
-    "At 0.1 % FPR online LiRA finds at least ten times as many members as chance.",
+    "At 0.1% FPR online LiRA finds at least ten times as many members as chance.",
     found["lira_on"]["tpr_01"] >= 10 * chance[0.001],
 )
 lab.claim(
     "online-lira-leads",
-    "At 0.1 % FPR online LiRA finds more than offline LiRA, the calibrated attack and the loss attack.",
+    "At 0.1% FPR online LiRA finds more than offline LiRA, the calibrated attack and the loss attack.",
     found["lira_on"]["tpr_01"]
     > max(found[other]["tpr_01"] for other in ("lira_off", "cal", "loss")),
 )
 lab.claim(
     "own-variance-wins-with-many-shadows",
-    "With all the other models as shadows, each record's own variance beats the fixed one at 1 % FPR.",
+    "With all the other models as shadows, each record's own variance beats the fixed one at 1% FPR.",
     found["lira_on"]["tpr_1"] > found["lira_on_fixed"]["tpr_1"],
 )
 
 # %% [markdown] id="lira-reading"
-# Online LiRA finds {{ lira_on_tpr_01:.1% }} of the members at one false positive in a thousand. Chance is {{ chance_tpr_01:.1% }}, the loss attack gets {{ loss_tpr_01:.1% }}. The model has
-# not changed since section 2. *It looked harmless because we asked it badly.*
+# Online LiRA finds {{ lira_on_tpr_01:.1% }} of the members at one false positive in a thousand. Chance is {{ chance_tpr_01:.1% }}, the loss attack gets {{ loss_tpr_01:.1% }}. The model has not changed since section 2. *It looked harmless because we asked it badly.*
 #
-# Fixed variance is worse here. With {{ n_shadows:d }} shadows, each record's own spread is known well, and throwing it away costs. Section 11 asks what
-# happens with eight.
+# Fixed variance is worse here. With {{ n_shadows:d }} shadows, each record's own spread is known well, and throwing it away costs. Section 11 asks what happens with eight.
 #
-# Offline LiRA disappoints: {{ lira_off_tpr_1:.1% }} at 1 % FPR, about half of what plain calibration got. Why?
+# Offline LiRA disappoints: {{ lira_off_tpr_1:.1% }} at 1% FPR, about half of what plain calibration got. Why?
 
 # %% [markdown] id="prob-idea"
 # ### Why the logit? And is it always the right scale?
 #
-# LiRA fits normal distributions, so the quantity it is given should be roughly normal. The logit is; the probability, squeezed
-# between 0 and 1, is not. To see what that is worth, we run the same attacks on probabilities.
+# LiRA fits normal distributions, so the quantity it is given should be roughly normal. The logit is; the probability, squeezed between 0 and 1, is not. To see what that is worth, we run the same attacks on probabilities.
 
 # %% id="probabilities"
 judge(
@@ -468,7 +431,7 @@ print(f"one member in 100 above {tails['prob'][1]:.1f}")
 lab.record(normal_q999=norm.ppf(0.999))
 lab.claim(
     "logits-win-online",
-    "Online, LiRA on logits beats LiRA on probabilities at 1 % FPR.",
+    "Online, LiRA on logits beats LiRA on probabilities at 1% FPR.",
     found["lira_on"]["tpr_1"] > found["lira_prob"]["tpr_1"],
 )
 lab.claim(
@@ -484,37 +447,27 @@ lab.claim(
 )
 
 # %% [markdown] id="prob-reading"
-# Online, the logit wins at 1 % FPR: {{ lira_on_tpr_1:.1% }} against {{ lira_prob_tpr_1:.1% }}. (At {{ low_fpr:.1% }} it need not: {{ lira_on_tpr_01:.1% }} against {{ lira_prob_tpr_01:.1% }}, well within the
-# intervals.)
+# Online, the logit wins at 1% FPR: {{ lira_on_tpr_1:.1% }} against {{ lira_prob_tpr_1:.1% }}. (At {{ low_fpr:.1% }} it need not: {{ lira_on_tpr_01:.1% }} against {{ lira_prob_tpr_01:.1% }}, well within the intervals.)
 #
 # **Offline it is the other way round**, and by a lot: {{ lira_off_prob_tpr_1:.1% }} on probabilities against {{ lira_off_tpr_1:.1% }} on logits. The printed tails show why.
 #
-# - The offline score on logits has a heavy right tail. One non-member in a thousand exceeds {{ tail_out_logit:.1f }} standard deviations, where a normal
-#   distribution would allow {{ normal_q999:.1f }}. These are easy records whose large $\varphi$ happened to become very large. Every one of them is a false alarm.
-#   On the scale of probabilities, "very sure" and "extremely sure" are the same.
-# - At the other end, take a record that the models without it get badly wrong. Their probabilities are all close to zero, so the spread
-#   is tiny. Train on the record once, and the probability rises by many such spreads: one member in a hundred scores above {{ tail_in_prob:.1f }}, against
-#   {{ tail_in_logit:.1f }} on logits.
+# - The offline score on logits has a heavy right tail. One non-member in a thousand exceeds {{ tail_out_logit:.1f }} standard deviations, where a normal distribution would allow {{ normal_q999:.1f }}. These are easy records whose large $\varphi$ happened to become very large. Every one of them is a false alarm. On the scale of probabilities, "very sure" and "extremely sure" are the same.
+# - At the other end, take a record that the models without it get badly wrong. Their probabilities are all close to zero, so the spread is tiny. Train on the record once, and the probability rises by many such spreads: one member in a hundred scores above {{ tail_in_prob:.1f }}, against {{ tail_in_logit:.1f }} on logits.
 #
-# Online LiRA does not need this help. It *knows* from the IN side how far a member moves. The lesson is not that one scale is right. It
-# is that a score is only as good as the distribution it assumes, and that the tails decide.
+# Online LiRA does not need this help. It *knows* from the IN side how far a member moves. The lesson is not that one scale is right. It is that a score is only as good as the distribution it assumes, and that the tails decide.
 
 # %% [markdown] id="rmia"
 # ## 7. RMIA: compare with other people, too
 #
-# **RMIA** (Zarifzadeh, Liu and Shokri 2024) asks how a record's probability under the target compares with its average over models,
-# and then compares that ratio with the ratio of *other people* $z$, on whom no model was trained:
+# **RMIA** (Zarifzadeh, Liu and Shokri 2024) asks how a record's probability under the target compares with its average over models, and then compares that ratio with the ratio of *other people* $z$, on whom no model was trained:
 #
 # $$\text{score} = \text{share of the } z \text{ with } \frac{p(x)/\Pr(x)}{p(z)/\Pr(z)} \ge \gamma .$$
 #
-# Online, $\Pr(x)$ averages over models with and without $x$. Offline there are only the latter, and the mean over models with $x$ is guessed
-# from the mean $m$ without it, as $a \cdot m + 1 - a$. At $a = 0$ the guess is that a member's probability becomes 1. At $a = 1$ it is that nothing
-# changes, and $\Pr(x) = m$.
+# Online, $\Pr(x)$ averages over models with and without $x$. Offline there are only the latter, and the mean over models with $x$ is guessed from the mean $m$ without it, as $a \cdot m + 1 - a$. At $a = 0$ the guess is that a member's probability becomes 1. At $a = 1$ it is that nothing changes, and $\Pr(x) = m$.
 #
 # The score has as many steps as there are $z$. To resolve one false positive in a thousand we take {{ n_fresh:,d }} of them.
 #
-# How does an attacker choose $a$? Not on our targets, that would be cheating. They draw a pool *of their own*, train a few models on it, and
-# attack those, whose members they know.
+# How does an attacker choose $a$? Not on our targets, that would be cheating. They draw a pool *of their own*, train a few models on it, and attack those, whose members they know.
 
 # %% id="own-pool"
 N_OWN = lab.pick(smoke=8, quick=32)
@@ -529,7 +482,7 @@ own_tpr = {}
 for a in (0.0, 0.3, 0.6, 0.8, 1.0):
     scores = attacks.rmia_scores_all(PHI_own, IN_own, PHI_own_fresh, False, GAMMA, a)
     own_tpr[a] = metrics.attack_metrics(scores, IN_own)["tpr_1"]
-    print(f"a = {a}: TPR at 1 % FPR on the attacker's own models {own_tpr[a]:.4f}")
+    print(f"a = {a}: TPR at 1% FPR on the attacker's own models {own_tpr[a]:.4f}")
 best_a = max(own_tpr, key=own_tpr.get)
 lab.record(n_own=N_OWN, rmia_gamma=GAMMA, rmia_a=best_a)
 
@@ -552,22 +505,16 @@ lab.claim(
 )
 
 # %% [markdown] id="rmia-reading"
-# The attacker's own pool picks $a$ = {{ rmia_a:.1f }}. With it, offline RMIA finds {{ rmia_off_tpr_1:.1% }} of the members at 1 % FPR and {{ rmia_off_tpr_01:.1% }} at {{ low_fpr:.1% }}. That is
-# level with online LiRA, and it never needed a model that saw the record.
+# The attacker's own pool picks $a$ = {{ rmia_a:.1f }}. With it, offline RMIA finds {{ rmia_off_tpr_1:.1% }} of the members at 1% FPR and {{ rmia_off_tpr_01:.1% }} at {{ low_fpr:.1% }}. That is level with online LiRA, and it never needed a model that saw the record.
 #
-# Surprisingly, the online form is weaker. Look at the ratio: if $p(x)$ is close to its mean over models with $x$, then $p(x)/\Pr(x)$, with an average of both sides
-# below the line, is never much larger than two, even for a record that the models without it find hopeless. With
-# $\Pr(x) = m$ the ratio can be a hundred. What made the difference in this world is how far the *memorised* records stand out at the very top.
+# Surprisingly, the online form is weaker. Look at the ratio: if $p(x)$ is close to its mean over models with $x$, then $p(x)/\Pr(x)$, with an average of both sides below the line, is never much larger than two, even for a record that the models without it find hopeless. With $\Pr(x) = m$ the ratio can be a hundred. What made the difference in this world is how far the *memorised* records stand out at the very top.
 #
-# The published experiments are on image and text-like data with other models, and choose other values of $a$. An attack's parameter is a part of the attack: tune it, but
-# on your own models.
+# The published experiments are on other data (images, shopping records) and other models, and choose other values of $a$. An attack's parameter is a part of the attack: tune it, but on your own models.
 
 # %% [markdown] id="shokri"
 # ## 8. Shokri's shadow models
 #
-# The attack that started it all (Shokri et al. 2017) is different in spirit. It *learns* what members look like. Shadow models are trained on data from
-# the same source, and a classifier for each label is fitted to tell their members' outputs from their non-members'. With two labels, the output is
-# one number, $\varphi$. We use a logistic regression on $\varphi$, $\varphi^2$ and $\varphi^3$, trained on the attacker's own pool.
+# The attack that started it all (Shokri et al. 2017) is different in spirit. It *learns* what members look like. Shadow models are trained on data from the same source, and a classifier for each label is fitted to tell their members' outputs from their non-members'. With two labels, the output is one number, $\varphi$. We use a logistic regression on $\varphi$, $\varphi^2$ and $\varphi^3$, trained on the attacker's own pool.
 #
 # Why not on ours? Because then the classifier would have seen the very records it is to judge.
 
@@ -582,20 +529,17 @@ lab.claim(
 )
 lab.claim(
     "shokri-weak-at-low-fpr",
-    "At 0.1 % FPR it finds less than a fifth of what online LiRA finds.",
+    "At 0.1% FPR it finds less than a fifth of what online LiRA finds.",
     found["shokri"]["tpr_01"] < found["lira_on"]["tpr_01"] / 5,
 )
 
 # %% [markdown] id="shokri-reading"
-# Its AUC, {{ shokri_auc:.3f }}, beats the loss attack's {{ loss_auc:.3f }}. It has learned that a *very* large $\varphi$ is not a sign of membership, and that the two
-# labels behave differently. At {{ low_fpr:.1% }} FPR it finds {{ shokri_tpr_01:.2% }}. It still asks the same question of everybody, and never what is normal *for this
-# record*.
+# Its AUC, {{ shokri_auc:.3f }}, beats the loss attack's {{ loss_auc:.3f }}. It has learned that a *very* large $\varphi$ is not a sign of membership, and that the two labels behave differently. At {{ low_fpr:.1% }} FPR it finds {{ shokri_tpr_01:.2% }}. It still asks the same question of everybody, and never what is normal *for this record*.
 
 # %% [markdown] id="white-box"
 # ## 9. With the weights in hand
 #
-# So far the attacker could only query. Does it help to have the weights? A natural white-box score is the norm of a record's gradient, small for
-# what the model has been fitted to. For logistic regression it is $\lVert \nabla \text{loss} \rVert = \sigma(-\varphi)\, \lVert a \rVert$.
+# So far the attacker could only query. Does it help to have the weights? A natural white-box score is the norm of a record's gradient, small for what the model has been fitted to. For logistic regression it is $\lVert \nabla \text{loss} \rVert = \sigma(-\varphi)\, \lVert a \rVert$.
 
 # %% id="gradient-norm"
 print(metrics.metrics_header())
@@ -611,11 +555,9 @@ lab.claim(
 )
 
 # %% [markdown] id="white-box-reading"
-# It adds nothing to the loss. Sablayrolles et al. (2019) proved something in this direction: if the weights are drawn from a certain distribution around
-# the optimum, the best attack needs the loss only, and white-box access is worth nothing.
+# It adds nothing to the loss. Sablayrolles et al. (2019) proved something in this direction. If training draws the weights at random, from a certain distribution that depends on them through the members' total loss only, then the best attack needs nothing but the record's loss and a threshold of its own.
 #
-# **That is no comfort.** The theorem is about an attacker who does not know the other members, and about training that is random enough. Ours is
-# deterministic. Take an attacker who knows *everyone else* in the training set and wonders about the last one. At the optimum, the gradients balance:
+# **That is no comfort.** The theorem is about an attacker who does not know the other members, and about training that is random in just that way. Ours is deterministic. Take an attacker who knows *everyone else* in the training set and wonders about the last one. At the optimum, the gradients balance:
 #
 # $$\frac1n \sum_{i \in \text{members}} \nabla \text{loss}_i(\theta) + \lambda\, \theta_{\text{(without intercept)}} = 0 .$$
 #
@@ -647,13 +589,9 @@ lab.claim(
 )
 
 # %% [markdown] id="informed-reading"
-# {{ informed_named:d }} times of {{ n_informed:d }}. The true record leaves nothing but rounding error, {{ informed_left_true:.0e }}. The best wrong candidate of all
-# leaves {{ informed_left_wrong:.0e }}. One model, no shadow models, no statistics, no doubt. Balle, Cherubin and Hayes (2022) call this the *informed adversary*, and even reconstruct
-# the record.
+# {{ informed_named:d }} times of {{ n_informed:d }}. The true record leaves nothing but rounding error, {{ informed_left_true:.0e }}. The best wrong candidate of all leaves {{ informed_left_wrong:.0e }}. One model, no shadow models, no statistics, no doubt. Balle, Cherubin and Hayes (2022) call this the *informed adversary*, and even reconstruct the record.
 #
-# No attack in this lab's tables comes close. Still, training without noise hides no record from *every* attacker. In the language of
-# section 13: its ε is infinite. Keep the two questions apart. *How well do known attacks do?* is about today's attackers. *What could any attacker do?* is
-# about the training.
+# No attack in this lab's tables comes close. Still, training without noise hides no record from *every* attacker. In the language of section 13: its ε is infinite. Keep the two questions apart. *How well do known attacks do?* is about today's attackers. *What could any attacker do?* is about the training.
 
 # %% [markdown] id="all-attacks"
 # ## 10. All attacks, side by side
@@ -683,11 +621,9 @@ plots.show(
 )
 
 # %% [markdown] id="roc-reading"
-# Follow the curves from right to left. At an FPR of ten per cent, all but the loss look much alike. An AUC is made there, where false alarms are
-# cheap. At the left end they fan out. The loss runs along the diagonal (the gradient norm, not drawn, lies on top of it), and Shokri's attack joins it. The attacks at the top all ask
-# what is normal for *this* record. Asking is not enough, though, as offline LiRA shows: the answer must hold up in the tails.
+# Follow the curves from right to left. At an FPR of 10%, all but the loss look much alike. An AUC is made there, where false alarms are cheap. At the left end they fan out. The loss runs along the diagonal (the gradient norm, not drawn, lies on top of it), and Shokri's attack joins it. The attacks at the top all ask what is normal for *this* record. Asking is not enough, though, as offline LiRA shows: the answer must hold up in the tails.
 #
-# How sure are we of the low end? The next picture shows the TPR at {{ low_fpr:.1% }} FPR with its 95 % intervals, over models and records.
+# How sure are we of the low end? The next picture shows the TPR at {{ low_fpr:.1% }} FPR with its 95% intervals, over models and records.
 
 # %% id="plot-intervals"
 rows = [
@@ -699,14 +635,24 @@ plots.show(
     plots.intervals(
         rows,
         reference=("chance", chance[0.001]),
-        xlabel="TPR at 0.1 % FPR, with 95 % interval",
+        xlabel="TPR at 0.1% FPR, with 95% interval",
     ),
     alt="Dots with intervals, one attack a line, sorted. Offline LiRA on probabilities, offline RMIA and online LiRA lead at about two percent, with intervals from about one to four percent. Online RMIA is near one percent. The others lie below half a percent, the loss and the gradient norm at the dashed line of chance.",
+)
+strictest = np.quantile(online[~IN], 1 - ALPHAS[1])
+hits = (IN & (online > strictest)).sum(axis=0)
+top_ten = np.sort(hits)[-10:].sum() / hits.sum()
+print(f"the ten most frequent records account for {top_ten:.0%} of online LiRA's hits at 0.1% FPR")
+lab.record(top_ten_share=top_ten)
+lab.claim(
+    "few-records-make-the-hits",
+    "Ten records account for over half of the members that online LiRA finds at 0.1% FPR.",
+    top_ten > 0.5,
 )
 lead = found["lira_on"]["limits"]["tpr_01"]
 lab.claim(
     "leader-clear-of-the-rest",
-    "Online LiRA's interval at 0.1 % FPR lies above the estimates of the loss, the gradient norm, Shokri's attack and the calibrated loss.",
+    "Online LiRA's interval at 0.1% FPR lies above the estimates of the loss, the gradient norm, Shokri's attack and the calibrated loss.",
     lead[0] > max(found[key]["tpr_01"] for key in ("loss", "gradnorm", "shokri", "cal")),
 )
 leaders = ("lira_on", "lira_prob", "lira_off_prob", "rmia_off")
@@ -717,17 +663,14 @@ lab.claim(
 )
 
 # %% [markdown] id="intervals-reading"
-# The intervals are wide. Online LiRA's runs from {{ lira_on_tpr_01_lo:.1% }} to {{ lira_on_tpr_01_hi:.1% }}, although {{ n_pairs:,d }} pairs stand behind it. The reason is that few *records*
-# produce these hits, so it matters which {{ pool:d }} people happen to be in the pool. More models would not help.
+# The intervals are wide. Online LiRA's runs from {{ lira_on_tpr_01_lo:.1% }} to {{ lira_on_tpr_01_hi:.1% }}, although {{ n_pairs:,d }} pairs stand behind it. The reason is that few *records* produce these hits: the ten most frequent ones account for {{ top_ten_share:.0% }} of them. So it matters which {{ pool:d }} people happen to be in the pool, and more models of the same people would help little.
 #
-# So: the four leading attacks cannot be told apart here at {{ low_fpr:.1% }}. They all stand clear of the loss, the gradient norm and Shokri's attack. A table that
-# ranked all thirteen to the second digit would be reading tea leaves.
+# So: the four leading attacks cannot be told apart here at {{ low_fpr:.1% }}. They all stand clear of the loss, the gradient norm and Shokri's attack. To rank all thirteen by the second digit would be reading tea leaves.
 
 # %% [markdown] id="shadows"
 # ## 11. How many shadow models?
 #
-# {{ n_shadows:d }} shadows are a luxury: for a large network even a few dozen are expensive. We give each target only the next $k$ models as shadows, about half of which
-# have seen any given record.
+# {{ n_shadows:d }} shadows are a luxury: for a large network even a few dozen are expensive. We give each target only the next $k$ models as shadows, about half of which have seen any given record.
 
 # %% id="few-shadows"
 COUNTS = lab.pick(smoke=[4, 8, 11], quick=[4, 8, 16, 32, 64, 128, 255])
@@ -762,7 +705,7 @@ for k in COUNTS:
         few[key].append((figures["tpr_1"], figures["tpr_01"]))
         lab.record({f"{key}_tpr_1_k{k}": figures["tpr_1"], f"{key}_tpr_01_k{k}": figures["tpr_01"]})
     print(
-        f"{k:4d} shadows: TPR at 1 %", {key: round(values[-1][0], 4) for key, values in few.items()}
+        f"{k:4d} shadows: TPR at 1%", {key: round(values[-1][0], 4) for key, values in few.items()}
     )
 few = {key: np.array(values).T for key, values in few.items()}
 scores, inside = attacks.pooled_attack(
@@ -780,7 +723,7 @@ lab.curve("shadows_curve", COUNTS, *(row for values in few.values() for row in v
 
 # %% id="plot-shadows"
 figure, panels = plt.subplots(1, 2, figsize=(9.2, 3.8), sharex=True, layout="constrained")
-titles = ["TPR at 1 % FPR", "TPR at 0.1 % FPR"]
+titles = ["TPR at 1% FPR", "TPR at 0.1% FPR"]
 for axes, rate, title in zip(panels, (0, 1), titles, strict=True):
     for (key, values), style in zip(few.items(), ("o-", "s--", "^:"), strict=True):
         axes.plot(COUNTS, values[rate], style, label=attack_labels[key])
@@ -801,17 +744,17 @@ if lab.profile != "smoke":
     eight = COUNTS.index(8)
     lab.claim(
         "fixed-variance-wins-with-few",
-        "With 8 shadows, LiRA with fixed variance beats LiRA with each record's own at 1 % FPR.",
+        "With 8 shadows, LiRA with fixed variance beats LiRA with each record's own at 1% FPR.",
         few["lira_on_fixed"][0][eight] > few["lira_on"][0][eight],
     )
     lab.claim(
         "rmia-wins-with-few",
-        "With 8 shadows, offline RMIA beats both at 1 % FPR.",
+        "With 8 shadows, offline RMIA beats both at 1% FPR.",
         few["rmia_off"][0][eight] > max(few["lira_on_fixed"][0][eight], few["lira_on"][0][eight]),
     )
     lab.claim(
         "rmia-needs-more-for-the-low-end",
-        "At 0.1 % FPR, RMIA finds with 8 shadows less than half of what it finds with all of them.",
+        "At 0.1% FPR, RMIA finds with 8 shadows less than half of what it finds with all of them.",
         few["rmia_off"][1][eight] < few["rmia_off"][1][-1] / 2,
     )
     lab.claim(
@@ -821,24 +764,18 @@ if lab.profile != "smoke":
     )
 
 # %% [markdown] id="shadows-reading"
-# With eight shadows, online LiRA finds {{ lira_on_tpr_1_k8:.1% }} of the members at 1 % FPR: nothing. Two variances per record, each from four numbers, are
-# mostly noise, and a variance that comes out too small makes the attack *sure* of nonsense. Sharing the variances helps: {{ lira_on_fixed_tpr_1_k8:.1% }}. That is why Carlini et al.
-# (2022) recommend it for few shadows. With {{ n_shadows:d }} the order is reversed, {{ lira_on_tpr_1_k255:.1% }} against {{ lira_on_fixed_tpr_1_k255:.1% }}.
+# With eight shadows, online LiRA finds {{ lira_on_tpr_1_k8:.1% }} of the members at 1% FPR: nothing. Two variances per record, each from four numbers, are mostly noise, and a variance that comes out too small makes the attack *sure* of nonsense. Sharing the variances helps: {{ lira_on_fixed_tpr_1_k8:.1% }}. That is why Carlini et al. (2022) recommend it for few shadows. With {{ n_shadows:d }} the order is reversed, {{ lira_on_tpr_1_k255:.1% }} against {{ lira_on_fixed_tpr_1_k255:.1% }}.
 #
-# Offline RMIA needs only a mean per record. It reaches {{ rmia_off_tpr_1_k8:.1% }} with eight shadows: its authors built it for few models, and here it shows. But look at the right panel:
-# at {{ low_fpr:.1% }} FPR its TPR with eight shadows is {{ rmia_off_tpr_01_k8:.1% }}. Four of eight models make a shaky mean. Where it comes out far too small by accident, a non-member beats
-# nearly all of the $z$. {{ rmia_tied_k8:.2% }} of them beat *every* $z$ and score 1. Ties enter together, so a few such accidents spoil the strictest threshold there is.
+# Offline RMIA needs only a mean per record. It reaches {{ rmia_off_tpr_1_k8:.1% }} with eight shadows: its authors built it for few models, and here it shows. But look at the right panel: at {{ low_fpr:.1% }} FPR its TPR with eight shadows is {{ rmia_off_tpr_01_k8:.1% }}. Four of eight models make a shaky mean. Where it comes out far too small by accident, a non-member beats nearly all of the $z$. {{ rmia_tied_k8:.2% }} of them beat *every* $z$ and score 1. Ties enter together, so a few such accidents spoil the strictest threshold there is.
 #
 # Which attack is best? It depends on what the attacker can afford. An evaluation that only runs LiRA with eight shadows would have called this model safe.
 
 # %% [markdown] id="risk"
 # ## 12. Who is at risk?
 #
-# All figures so far average over records. Nobody is an average. With {{ n_models:d }} models we can look at each record: how well does the best threshold on *its* $\varphi$ tell the models with it
-# from those without? That is the largest difference TPR − FPR, its **advantage**, which is also a one-sided Kolmogorov–Smirnov (KS) statistic.
+# All figures so far average over records. Nobody is an average. With {{ n_models:d }} models we can look at each record: how well does the best threshold on *its* $\varphi$ tell the models with it from those without? That is the largest difference TPR − FPR, its **advantage**, which is also a one-sided Kolmogorov–Smirnov (KS) statistic.
 #
-# A maximum over thresholds is never quite zero, not even for a record without any trace. So we need a null: the same statistic with
-# memberships shuffled.
+# A maximum over thresholds is never quite zero, not even for a record without any trace. So we need a null: the same statistic with memberships shuffled.
 
 # %% id="per-record"
 advantage, advantage_null = attacks.per_record_ks(PHI, IN, np.random.default_rng(0))
@@ -856,7 +793,7 @@ lab.record(ks_surprising=advantage[surprising].mean(), ks_expected=advantage[exp
 print(
     f"mean advantage {advantage.mean():.3f}, of the shuffled {advantage_null.mean():.3f}, largest {advantage.max():.3f}"
 )
-print(f"{(advantage > null_q95).mean():.1%} of the records above 95 % of the shuffled ones")
+print(f"{(advantage > null_q95).mean():.1%} of the records above 95% of the shuffled ones")
 for i in np.argsort(-advantage)[:5]:
     print(
         f"  advantage {advantage[i]:.2f}: label {y[i]}, true probability of it {probability[i]:.2f}"
@@ -881,7 +818,7 @@ left.set_xlabel("advantage of the best threshold on one record")
 left.set_ylabel("number of records")
 left.legend(fontsize=9)
 right.scatter(probability, advantage, s=12, facecolor="none", edgecolor="C0")
-right.axhline(null_q95, color="0.4", ls="--", lw=1, label="95 % of the shuffled lie below")
+right.axhline(null_q95, color="0.4", ls="--", lw=1, label="95% of the shuffled lie below")
 right.set_xlabel("true probability of the record's own outcome")
 right.set_ylabel("advantage")
 right.legend(fontsize=9)
@@ -891,19 +828,16 @@ plots.show(
 )
 
 # %% [markdown] id="risk-reading"
-# Most people are hardly exposed: half of the records have an advantage below {{ ks_median:.2f }}, and shuffled memberships give {{ ks_null_mean:.2f }} on average. But the most exposed record has {{ ks_max:.2f }}:
-# for this person, an attacker with shadow models is almost never wrong.
+# Most people are hardly exposed: half of the records have an advantage below {{ ks_median:.2f }}, and shuffled memberships give {{ ks_null_mean:.2f }} on average. But the most exposed record has {{ ks_max:.2f }}: for this person, an attacker with shadow models is almost never wrong.
 #
-# The right panel says who they are. Where the outcome was to be expected, the advantage is {{ ks_expected:.2f }} on average. Where it was a surprise, a solid borrower who failed or a hopeless
-# one who paid, it is {{ ks_surprising:.2f }}. The model could not have guessed this outcome from the others. *It must have seen it.*
+# The right panel says who they are. Where the outcome was to be expected, the advantage is {{ ks_expected:.2f }} on average. Where it was a surprise, a solid borrower who failed or a doubtful one who paid, it is {{ ks_surprising:.2f }}. The model could not have guessed this outcome from the others. *It must have seen it.*
 #
 # An audit that reports a mean hides exactly these people (Aerni, Zhang and Tramèr 2024).
 
 # %% [markdown] id="outlier-idea"
 # ### Outliers
 #
-# Are the rich at risk? Take six people, one at a time. Give each an income of {{ outlier_factor:d }} times the mean, train a population, and measure the advantage. Then do it
-# again with the opposite outcome on the very same row.
+# Are the rich at risk? Take six people, one at a time. Give each an income of {{ outlier_factor:d }} times the mean, train a population, and measure the advantage. Then do it again with the opposite outcome on the very same row.
 
 # %% id="outliers"
 N_OUTLIER_MODELS = lab.pick(smoke=12, quick=128)
@@ -927,7 +861,7 @@ for i in chosen:
 outlier_q95 = max(outlier_null)
 print("repaid, as expected:    ", np.round(outlier_ks[1], 2))
 print("not repaid, a surprise: ", np.round(outlier_ks[0], 2))
-print(f"shuffled memberships stay below {outlier_q95:.2f} for 95 % of the records")
+print(f"shuffled memberships stay below {outlier_q95:.2f} for 95% of the records")
 lab.record(outlier_factor=FACTOR, n_outliers=len(chosen), outlier_null_q95=outlier_q95)
 lab.record(ks_outlier=np.mean(outlier_ks[0]), ks_outlier_expected=np.mean(outlier_ks[1]))
 lab.record(ks_outlier_min=min(outlier_ks[0]), ks_outlier_expected_min=min(outlier_ks[1]))
@@ -943,9 +877,7 @@ lab.claim(
 )
 
 # %% [markdown] id="outlier-reading"
-# With the expected outcome the mean advantage of these rich people is {{ ks_outlier_expected:.2f }}, with the null at {{ outlier_null_q95:.2f }}. With the surprising outcome it is {{ ks_outlier:.2f }}. The same row, the
-# same unusual income. *An outlier is at risk when it contradicts the model*, not because it lies far out. That the rich repay, the model has learned from
-# others.
+# With the expected outcome the mean advantage of these rich people is {{ ks_outlier_expected:.2f }}, with the null at {{ outlier_null_q95:.2f }}. With the surprising outcome it is {{ ks_outlier:.2f }}. The same row, the same unusual income. *An outlier is at risk when it contradicts the model*, not because it lies far out. That the rich repay, the model has learned from others.
 
 # %% [markdown] id="copies-idea"
 # ### Duplicated records
@@ -973,14 +905,12 @@ lab.claim(
 )
 
 # %% [markdown] id="copies-reading"
-# From {{ ks_dup1:.2f }} for one copy to {{ ks_dup8:.2f }} for eight. Differential privacy has a word for it. A guarantee of ε for one record is a guarantee of $k\varepsilon$ for a group of $k$: **group privacy** (Dwork and Roth
-# 2014). Eight copies of you are a group of eight. Deduplicate before you train, and count *people*, not rows, when you say what the unit of privacy is.
+# From {{ ks_dup1:.2f }} for one copy to {{ ks_dup8:.2f }} for eight. Differential privacy has a word for it. A guarantee of ε for one record is a guarantee of $k\varepsilon$ for a group of $k$: **group privacy** (Dwork and Roth 2014). Eight copies of you are a group of eight. Deduplicate before you train, and count *people*, not rows, when you say what the unit of privacy is.
 
 # %% [markdown] id="base-rate-idea"
 # ### What a positive is worth
 #
-# In our bench half of all pairs are members. An attacker in the world may have a list of candidates of whom one in a hundred was in the training set. The
-# **base rate** decides what an alarm is worth: with base rate $\pi$,
+# In our bench half of all pairs are members. An attacker in the world may have a list of candidates of whom one in a hundred was in the training set. The **base rate** decides what an alarm is worth: with base rate $\pi$,
 #
 # $$\text{precision} = \frac{\pi\, \text{TPR}}{\pi\, \text{TPR} + (1 - \pi)\, \text{FPR}} .$$
 
@@ -993,12 +923,11 @@ for base in (0.5, 0.1, 0.01):
         lab.record({f"precision_{name}_b{round(100 * base)}": precision})
         line.append(f"{precision:.3f}")
     print(
-        f"base rate {base:4}: precision of online LiRA at 1 % FPR {line[0]}, at 0.1 % FPR {line[1]}"
+        f"base rate {base:4}: precision of online LiRA at 1% FPR {line[0]}, at 0.1% FPR {line[1]}"
     )
 
 # %% [markdown] id="base-rate-reading"
-# Where half are members, an alarm of online LiRA at {{ low_fpr:.1% }} FPR is right {{ precision_tpr_01_b50:.0% }} of the time. Where one in a hundred is, {{ precision_tpr_01_b1:.0% }}, and at 1 % FPR
-# {{ precision_tpr_1_b1:.0% }}: wrong nineteen times in twenty. A TPR and an FPR are properties of the attack. Whether an alarm can be believed also depends on the list.
+# Where half are members, an alarm of online LiRA at {{ low_fpr:.1% }} FPR is right {{ precision_tpr_01_b50:.0% }} of the time. Where one in a hundred is, {{ precision_tpr_01_b1:.0% }}, and at 1% FPR {{ precision_tpr_1_b1:.0% }}: wrong nineteen times in twenty. A TPR and an FPR are properties of the attack. Whether an alarm can be believed also depends on the list.
 
 # %% [markdown] id="dp-idea"
 # ## 13. What differential privacy has to do with it
@@ -1007,17 +936,15 @@ for base in (0.5, 0.1, 0.01):
 #
 # $$e^{-\varepsilon} \le \frac{\Pr[\text{outcome} \mid \text{you are in}]}{\Pr[\text{outcome} \mid \text{you are out}]} \le e^{\varepsilon} .$$
 #
-# This is for δ = 0. With $(\varepsilon, \delta)$ it holds up to an additive slack of δ. Under a small ε there is no large ratio to be found, by this
-# attack or any other, for *any* record.
+# This is for δ = 0. With $(\varepsilon, \delta)$ it holds up to an additive slack of δ. Under a small ε there is no large ratio to be found, by this attack or any other, for *any* record.
 #
-# To get there, we train by DP-SGD (Abadi et al. 2016): every record's gradient is clipped to length $C$, and Gaussian noise of standard deviation
-# $zC$ is added to the sum. Our pool is small, so every step takes all members. Four details make the promise true.
+# To get there, we train by DP-SGD (Abadi et al. 2016): every record's gradient is clipped to length $C$, and Gaussian noise of standard deviation $zC$ is added to the sum. Our pool is small, so every step takes all members. Three details make the promise true.
 #
-# - **Rows are clipped to a public norm** $R$, so that no one's features are larger than anyone could know.
-# - **Membership is by independent coins.** In sections 3 to 12 every model had exactly {{ n_in:d }} members. One more of *you* was one less of
-#   someone else, which is another adjacency, with another ε.
+# - **Membership is by independent coins.** In sections 3 to 12 every model had exactly {{ n_in:d }} members. One more of *you* was one less of someone else, which is another adjacency, with another ε.
 # - **The divisor is public**: half of the pool, not the number of members.
 # - **The settings are public constants**: $R$, $C$, $z$, the number of steps and their length. Tuning them on the private records would leak, too.
+#
+# We also clip the rows of features to a public length $R$, for all models of this section. The promise does not need it, since gradients are clipped anyway. It tames the cubes: without it, the few most extreme files would have their gradients cut to almost nothing.
 
 # %% id="dp-settings"
 EPSILONS = (8.0, 1.0)
@@ -1050,12 +977,11 @@ for eps in EPSILONS:
 lab.record(dp_steps=STEPS, dp_delta=DELTA, dp_row_norm=ROW_NORM, dp_clip=settings.max_grad_norm)
 
 # %% [markdown] id="ceiling-idea"
-# The ceiling. A guess "member" is an outcome, so $\text{TPR} \le e^\varepsilon\, \text{FPR} + \delta$. But we can do better. {{ dp_steps:d }} full-batch steps with Gaussian noise hide a record
-# exactly as well as *one* look at a number with normal noise, shifted by $\mu = \sqrt T / z$ if you are a member. The best test of such a shift has (Dong, Roth and Su 2022)
+# The ceiling. A guess "member" is an outcome, so $\text{TPR} \le e^\varepsilon\, \text{FPR} + \delta$. But we can do better. {{ dp_steps:d }} full-batch steps with Gaussian noise hide a record at least as well as *one* look at a number with normal noise, shifted by $\mu = \sqrt T / z$ if you are a member. The best test of such a shift has (Dong, Roth and Su 2022)
 #
 # $$\text{TPR} = \Phi\!\left(\Phi^{-1}(\text{FPR}) + \mu\right),$$
 #
-# and no attack on our models can do better than that.
+# and no attack on our models can do better than that, but for luck.
 
 
 # %% id="train-privately"
@@ -1100,11 +1026,11 @@ for eps in EPSILONS:
     lab.record({f"dp{eps:g}_ceiling_1": ceilings[0], f"dp{eps:g}_ceiling_01": ceilings[1]})
     lab.record({f"dp{eps:g}_point_1": audit.tpr_ceiling(0.01, eps, DELTA)})
     print(f"ε = {eps:g}: accuracy {private[eps]['acc']:.3f}, LiRA's TPR", end=" ")
-    print(f"{private[eps]['tpr_1']:.4f} at 1 % FPR (ceiling {ceilings[0]:.4f}),", end=" ")
-    print(f"{private[eps]['tpr_01']:.4f} at 0.1 % (ceiling {ceilings[1]:.4f})")
+    print(f"{private[eps]['tpr_1']:.4f} at 1% FPR (ceiling {ceilings[0]:.4f}),", end=" ")
+    print(f"{private[eps]['tpr_01']:.4f} at 0.1% (ceiling {ceilings[1]:.4f})")
 
 by_bench = audit.tradeoff_tpr(0.01, z_of[1.0], 1.0, STEPS)
-print(f"the bench's ceiling at ε = 1 and 1 % FPR, from the whole privacy profile: {by_bench:.4f}")
+print(f"the bench's ceiling at ε = 1 and 1% FPR, from the whole privacy profile: {by_bench:.4f}")
 lab.claim(
     "ceiling-formula-agrees",
     "The formula's ceiling and the bench's agree to three decimals.",
@@ -1121,15 +1047,11 @@ lab.claim(
 )
 
 # %% [markdown] id="control-idea"
-# At ε = 8 LiRA finds {{ dp8_tpr_1:.1% }} of the members at 1 % FPR, at ε = 1 {{ dp1_tpr_1:.1% }}. It has faded. But maybe only because the models *learned less*? A model that learns nothing leaks
-# nothing. So we need **controls**: models without privacy, on the same clipped rows, with the same coins, that are just as useful.
+# At ε = 8 LiRA finds {{ dp8_tpr_1:.1% }} of the members at 1% FPR, at ε = 1 {{ dp1_tpr_1:.1% }}. It has faded. But maybe only because the models *learned less*? A model that learns nothing leaks nothing. So we need **controls**: models without privacy, on the same clipped rows, with the same coins, that are just as useful.
 #
-# Useful by what measure? The accuracy at ε = 1 is {{ dp1_acc:.1% }}. That sounds fine until you hear that answering *repaid* to everybody is right in {{ majority:.1% }} of the cases. So we also look at how well a
-# model *ranks* borrowers, its AUC on fresh records (not to be confused with the attack's). There the price shows: {{ dp8_rank_auc:.3f }} at ε = 8, {{ dp1_rank_auc:.3f }} at ε = 1.
+# Useful by what measure? The accuracy at ε = 1 is {{ dp1_acc:.1% }}. That sounds fine until you hear that answering *repaid* to everybody is right in {{ majority:.1% }} of the cases. So we also look at how well a model *ranks* borrowers, its AUC on fresh records (not to be confused with the attack's). There the price shows: {{ dp8_rank_auc:.3f }} at ε = 8, {{ dp1_rank_auc:.3f }} at ε = 1.
 #
-# We take controls of two kinds. One is the same clipped descent without noise, stopped earlier or later. It differs from private training by nothing but the noise and
-# the number of steps, so it is the fairer one: for each ε we pick the number of steps that ranks equally well. The other kind is Newton's optimum, with the penalty λ turned
-# up and down.
+# We take controls of two kinds. One is the same clipped descent without noise, stopped earlier or later. It differs from private training by nothing but the noise and the number of steps, so it is the fairer one: for each ε we pick the number of steps that ranks equally well. The other kind is Newton's optimum, with the penalty λ turned up and down.
 
 # %% id="controls"
 PENALTIES = (1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0)  # λ, up to a heavy one
@@ -1162,7 +1084,7 @@ for eps in EPSILONS:
         print(
             f"{label:24} accuracy {figures['acc']:.3f}, ranking {figures['rank_auc']:.3f};", end=" "
         )
-        print(f"LiRA's TPR at 1 % FPR {figures['tpr_1']:.4f}, AUC {figures['auc']:.3f}")
+        print(f"LiRA's TPR at 1% FPR {figures['tpr_1']:.4f}, AUC {figures['auc']:.3f}")
 lab.record(majority=fresh["y"].mean())
 heavy = PENALTIES[-1]
 lab.record(heavy_lam=heavy)
@@ -1197,7 +1119,7 @@ for eps, marker in zip(EPSILONS, ("^", "v"), strict=True):
 axes.axhline(0.01, color="0.4", lw=1, ls=":", label="chance")
 axes.set_ylim(bottom=0)
 axes.set_xlabel("how well the models rank borrowers (AUC on fresh records)")
-axes.set_ylabel("online LiRA's TPR at 1 % FPR")
+axes.set_ylabel("online LiRA's TPR at 1% FPR")
 axes.yaxis.set_major_formatter(lambda value, _position: f"{100 * value:.3g}%")
 axes.legend(fontsize=9)
 plots.show(
@@ -1215,37 +1137,34 @@ lab.claim(
 )
 lab.claim(
     "private-leaks-less-when-equally-useful",
-    "At either ε, LiRA finds less on the private models than on their control, at 1 % FPR and in AUC.",
+    "At either ε, LiRA finds less on the private models than on their control, at 1% FPR and in AUC.",
     all(private[eps][name] < control[eps][name] for eps in EPSILONS for name in ("tpr_1", "auc")),
 )
 lab.claim(
     "eps-1-clear-of-its-control",
-    "At ε = 1 even the intervals of the two do not overlap at 1 % FPR.",
+    "At ε = 1 even the intervals of the two do not overlap at 1% FPR.",
     private[1.0]["limits"]["tpr_1"][1] < control[1.0]["limits"]["tpr_1"][0],
 )
 lab.claim(
     "low-end-not-detected-at-eps-1",
-    "At ε = 1 the interval at 0.1 % FPR contains chance, while that of the AUC lies above one half.",
+    "At ε = 1 the interval at 0.1% FPR contains chance, while that of the AUC lies above one half.",
     private[1.0]["limits"]["tpr_01"][0] <= chance[0.001] <= private[1.0]["limits"]["tpr_01"][1]
     and private[1.0]["limits"]["auc"][0] > 0.5,
 )
 
 # %% [markdown] id="controls-reading"
-# | training | accuracy | ranking AUC | LiRA's TPR at 1 % FPR | its ceiling | LiRA's AUC |
+# | training | accuracy | ranking AUC | LiRA's TPR at 1% FPR | its ceiling | LiRA's AUC |
 # |---|---|---|---|---|---|
 # | {{ control8_steps:d }} steps, no noise | {{ control8_acc:.3f }} | {{ control8_rank_auc:.3f }} | {{ control8_tpr_1:.2% }} [{{ control8_tpr_1_lo:.2% }}, {{ control8_tpr_1_hi:.2% }}] | none | {{ control8_auc:.3f }} |
 # | {{ dp_steps:d }} steps, ε = 8 | {{ dp8_acc:.3f }} | {{ dp8_rank_auc:.3f }} | {{ dp8_tpr_1:.2% }} [{{ dp8_tpr_1_lo:.2% }}, {{ dp8_tpr_1_hi:.2% }}] | {{ dp8_ceiling_1:.1% }} | {{ dp8_auc:.3f }} |
 # | {{ control1_steps:d }} steps, no noise | {{ control1_acc:.3f }} | {{ control1_rank_auc:.3f }} | {{ control1_tpr_1:.2% }} [{{ control1_tpr_1_lo:.2% }}, {{ control1_tpr_1_hi:.2% }}] | none | {{ control1_auc:.3f }} |
 # | {{ dp_steps:d }} steps, ε = 1 | {{ dp1_acc:.3f }} | {{ dp1_rank_auc:.3f }} | {{ dp1_tpr_1:.2% }} [{{ dp1_tpr_1_lo:.2% }}, {{ dp1_tpr_1_hi:.2% }}] | {{ dp1_ceiling_1:.2% }} | {{ dp1_auc:.3f }} |
 #
-# Read it in pairs. At ε = 1 the models have lost much of their skill. A model without privacy that has no more of it, stopped after {{ control1_steps:d }} steps, still gives away {{ control1_tpr_1:.1% }}
-# of its members. The private ones give away {{ dp1_tpr_1:.1% }}, with chance at 1 %. So it is *not* that they learned less. It is the noise.
+# Read it in pairs. At ε = 1 the models have lost much of their skill. A model without privacy that has no more of it, stopped after {{ control1_steps:d }} steps, still gives away {{ control1_tpr_1:.1% }} of its members. The private ones give away {{ dp1_tpr_1:.1% }}, with chance at 1%. So it is not merely that they learned less. It is the noise.
 #
-# At ε = 8 be careful. The pair differs in the same direction, but the intervals at 1 % FPR overlap. Most of the way down, from the {{ lira_on_tpr_1:.1% }} of section 6, is the work of short, clipped training alone.
-# Short training is a fine thing. It only promises nothing. It is deterministic, so the informed adversary of section 9 reruns it with each candidate, and compares.
+# At ε = 8 be careful. The pair differs in the same direction, but the intervals at 1% FPR overlap. Most of the way down, from the {{ lira_on_tpr_1:.1% }} of section 6, is the work of short, clipped training alone. Short training is a fine thing. It only promises nothing. It is deterministic, so the informed adversary of section 9 reruns it with each candidate, and compares.
 #
-# And the ceilings? At ε = 1 no attack, by anyone, finds more than {{ dp1_ceiling_1:.1% }} at 1 % FPR. At ε = 8 the ceiling is {{ dp8_ceiling_1:.0% }}, far above what LiRA finds. Maybe a better attack exists. Maybe
-# the ceiling is pessimistic for someone who sees the final weights only. Our experiment cannot tell.
+# And the ceilings? At ε = 1 no attack, by anyone, finds more than {{ dp1_ceiling_1:.1% }} at 1% FPR. At ε = 8 the ceiling is {{ dp8_ceiling_1:.0% }}, far above what LiRA finds. Maybe a better attack exists. Maybe the ceiling is pessimistic for someone who sees the final weights only. Our experiment cannot tell.
 
 # %% id="plot-dp-roc"
 labels = {"private": "DP-SGD", "control": "control without noise", "ceiling": "ceiling"}
@@ -1264,7 +1183,7 @@ plots.show(
 )
 lab.claim(
     "control-breaks-the-ceiling",
-    "At ε = 1 and 1 % FPR the control exceeds the private models' ceiling, with its whole interval.",
+    "At ε = 1 and 1% FPR the control exceeds the private models' ceiling, with its whole interval.",
     control[1.0]["limits"]["tpr_1"][0] > norm.cdf(norm.ppf(0.01) + mu_of[1.0]),
 )
 
@@ -1273,12 +1192,9 @@ lab.claim(
 #
 # ### A defence that is none
 #
-# Go back to the picture before, to the lower end of the solid line. With a heavy penalty, λ = {{ heavy_lam:g }}, models without privacy rank borrowers as well as at ε = 8 ({{ heavy_rank_auc:.3f }}), and LiRA
-# finds only {{ heavy_tpr_1:.1% }}. Is a penalty the better protection?
+# Go back to the picture before, to the lower end of the solid line. With a heavy penalty, λ = {{ heavy_lam:g }}, models without privacy rank borrowers as well as at ε = 8 ({{ heavy_rank_auc:.3f }}), and LiRA finds only {{ heavy_tpr_1:.1% }}. Is a penalty the better protection?
 #
-# Think about what LiRA sees. The penalty shrinks all weights but the intercept. So $\varphi$ is mostly intercept, and the intercept moves from model to model with the share of
-# repaid loans among the members. That sway drowns the record's own trace. It is noise, but not noise that anyone has to accept. Logits are linear in the features: {{ n_features:d }} well-chosen queries
-# reveal all weights. The attacker subtracts the intercept, and asks again.
+# Think about what LiRA sees. The penalty shrinks all weights but the intercept. So $\varphi$ is mostly intercept, and the intercept moves from model to model with the share of repaid loans among the members. That sway drowns the record's own trace. It is noise, but not noise that anyone has to accept. Logits are linear in the features: {{ n_features:d }} different queries are enough to solve for all weights. The attacker subtracts the intercept, and asks again.
 
 # %% id="intercept-off"
 asked_again = {}
@@ -1291,7 +1207,7 @@ for key, weights in (
     scores = attacks.lira_scores_all(PHI_slopes, IN_coins)
     asked_again[key] = metrics.attack_metrics(scores, IN_coins)["tpr_1"]
     lab.record({f"{key}_slopes_tpr_1": asked_again[key]})
-print("LiRA's TPR at 1 % FPR, before and after taking the intercept off:")
+print("LiRA's TPR at 1% FPR, before and after taking the intercept off:")
 print(f"  heavy penalty {newton[heavy]['tpr_1']:.4f} -> {asked_again['heavy']:.4f}")
 print(f"  ε = 8         {private[8.0]['tpr_1']:.4f} -> {asked_again['dp8']:.4f}")
 print(f"  ε = 1         {private[1.0]['tpr_1']:.4f} -> {asked_again['dp1']:.4f}")
@@ -1331,25 +1247,23 @@ print(f"  control without noise {outside['control1']:.2%}, DP-SGD at ε = 1 {out
 lab.record({f"ratio_outside_{key}": share for key, share in outside.items()})
 lab.claim(
     "ratios-obey-epsilon",
-    "At ε = 1 at most 1 % of LiRA's log ratios lie outside −1 to 1; on the control, over four times as many.",
+    "At ε = 1 at most 1% of LiRA's log ratios lie outside −1 to 1; on the control, over four times as many.",
     outside["dp1"] <= 0.01 and outside["control1"] > 4 * outside["dp1"],
 )
 
 # %% [markdown] id="log-ratios-reading"
-# {{ ratio_outside_dp1:.1% }} of the private models' log ratios lie outside, against {{ ratio_outside_control1:.1% }} of the control's. Those few are no violation: they are LiRA's *estimates*,
-# from normal curves fitted to about {{ half_models:d }} outputs a side, and estimates scatter. To prove something about ε from an attack takes an audit (the MNIST lab has one).
+# {{ ratio_outside_dp1:.1% }} of the private models' log ratios lie outside, against {{ ratio_outside_control1:.1% }} of the control's. Those few are no violation: they are LiRA's *estimates*, from normal curves fitted to about {{ half_models:d }} outputs a side, and estimates scatter. To prove something about ε from an attack takes an audit (the MNIST lab has one).
 #
-# At ε = 1 and {{ low_fpr:.1% }} FPR, chance lies inside LiRA's interval: "not detected". LiRA's AUC, {{ dp1_auc:.3f }} [{{ dp1_auc_lo:.3f }}, {{ dp1_auc_hi:.3f }}], says that something still leaks. Both are as promised. Differential
-# privacy never said *nothing*; it says *how much at most*, for everybody, against anybody.
+# At ε = 1 and {{ low_fpr:.1% }} FPR, chance lies inside LiRA's interval: "not detected". LiRA's AUC, {{ dp1_auc:.3f }} [{{ dp1_auc_lo:.3f }}, {{ dp1_auc_hi:.3f }}], says that something still leaks. Both are as promised. Differential privacy never said *nothing*; it says *how much at most*, for everybody, against anybody.
 
 # %% [markdown] id="summary"
 # ### What to take home
 #
 # - Whether a model "leaks" depends on how well you ask. One threshold for all finds nothing where a likelihood ratio per record finds plenty.
-# - Look at low false positive rates, with intervals over models *and* records, and a floor. Half of the ranking disappears.
+# - Look at low false positive rates, with intervals over models *and* records, and a floor. Much of a fine ranking disappears.
 # - The best attack depends on the budget: with few shadows a mean per record (RMIA), with many a full likelihood ratio (LiRA).
 # - Risk is personal. It belongs to those whose outcome the model could not have guessed, and to those who are in the data twice.
-# - Failing attacks prove nothing about the training. A promise about all attacks comes from the training itself.
+# - A defence that defeats one attack may be a curtain. A promise about all attacks comes from the training itself, and it can be computed.
 
 # %% [markdown] id="exercises"
 # ## 14. Exercises
@@ -1357,8 +1271,7 @@ lab.claim(
 # Four functions. Each has been used above in the bench's form; write your own, with NumPy only.
 
 # %% [markdown] id="exercise-logit"
-# **Exercise 1: the true-label logit and the loss.** From weights `theta` ($d$), features `A` ($n \times d$) and labels `y` (0 or 1), return `phi` and the loss
-# $\log(1 + e^{-\varphi})$, each of length $n$. Your loss must be right, and free of overflow warnings, at $\varphi$ = 1,000 and at $\varphi$ = −1,000.
+# **Exercise 1: the true-label logit and the loss.** From weights `theta` ($d$), features `A` ($n \times d$) and labels `y` (0 or 1), return `phi` and the loss $\log(1 + e^{-\varphi})$, each of length $n$. Your loss must be right, and free of overflow warnings, at $\varphi$ = 1,000 and at $\varphi$ = −1,000.
 
 
 # %% id="logit-and-loss" tags=["exercise-1"]
@@ -1372,8 +1285,7 @@ def logit_and_loss(theta, A, y):
 
 
 # %% [markdown] id="exercise-tpr"
-# **Exercise 2: the TPR at a fixed FPR, with ties.** Return the largest TPR of any threshold whose FPR is *at most* `alpha`. A threshold calls a record a member when its
-# score is at least the threshold, so equal scores go together. Try `scores = [1, 1, 1, 0]`.
+# **Exercise 2: the TPR at a fixed FPR, with ties.** Return the largest TPR of any threshold whose FPR is *at most* `alpha`. A threshold calls a record a member when its score is at least the threshold, so equal scores go together. Try `scores = [1, 1, 1, 0]`.
 
 
 # %% id="tpr-with-ties" tags=["exercise-2"]
@@ -1392,9 +1304,7 @@ def tpr_with_ties(scores, is_member, alpha):
 
 
 # %% [markdown] id="exercise-offline"
-# **Exercise 3: offline LiRA.** You are given the target's $\varphi$ (`observed`, length $P$), and the shadows' outputs `PHI_shadow` and memberships `IN_shadow`, both $K \times P$. Return how many standard deviations
-# (over $n - 1$) each record lies above the mean of the shadows that have *not* seen it. Every record has at least two of those. No shadow that *has* seen a record may
-# change its score.
+# **Exercise 3: offline LiRA.** You are given the target's $\varphi$ (`observed`, length $P$), and the shadows' outputs `PHI_shadow` and memberships `IN_shadow`, both $K \times P$. Return how many standard deviations (over $n - 1$) each record lies above the mean of the shadows that have *not* seen it. Every record has at least two of those. No shadow that *has* seen a record may change its score.
 
 
 # %% id="offline-lira" tags=["exercise-3"]
@@ -1408,8 +1318,7 @@ def offline_lira(observed, PHI_shadow, IN_shadow):
 
 
 # %% [markdown] id="exercise-ks"
-# **Exercise 4: one record's advantage, and its null.** `phi_in` and `phi_out` are one record's outputs under models with and without it. Return two numbers: the advantage,
-# which is the largest TPR − FPR of a threshold; and the share of `n_shuffles` random shuffles of the memberships (by `rng`) whose advantage is at least as large.
+# **Exercise 4: one record's advantage, and its null.** `phi_in` and `phi_out` are one record's outputs under models with and without it. Return two numbers: the advantage, which is the largest TPR − FPR of a threshold; and the share of `n_shuffles` random shuffles of the memberships (by `rng`) whose advantage is at least as large.
 
 
 # %% id="advantage-and-null" tags=["exercise-4"]
