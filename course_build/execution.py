@@ -14,12 +14,17 @@ and the caller waits::
     except KeyboardInterrupt:
         run.stop()
     run.check()
+
+A run is ended in order by ``stop``, which lets the cell clean up behind itself, or at once by
+``kill``.
 """
 
 import asyncio
 import atexit
 import contextlib
 import os
+import re
+import shutil
 import signal
 import sys
 import tempfile
@@ -35,9 +40,22 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from traitlets.config import Config
 
 # The number of threads changes the last bits of a sum: fixed, so that figures come out again.
+# The same for each lab, however many run side by side and whatever the machine has.
 THREADS = 2
 
+_FIXED_THREADS = {
+    **dict.fromkeys(
+        ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"),
+        str(THREADS),
+    ),
+    # Else a busy or a small machine would get fewer.
+    "OMP_DYNAMIC": "FALSE",
+    "MKL_DYNAMIC": "FALSE",
+}
+
 _STARTUP_SECONDS = 120
+# How long an interrupted cell may take to clean up behind itself.
+_GRACE_SECONDS = 3
 _SHUTDOWN_SECONDS = 2
 _LOG_LINES = 20
 
@@ -57,7 +75,7 @@ class ExecutionFailed(RuntimeError):  # noqa: N818 (said of a run, not of the pr
     log : str
         The last lines that the kernel wrote outside the notebook.
     interrupted : bool
-        Whether ``Execution.stop`` ended it.
+        Whether ``Execution.stop`` or ``Execution.kill`` ended it.
     """
 
     def __init__(self, reason, position=None, log="", interrupted=False):
@@ -70,11 +88,15 @@ class ExecutionFailed(RuntimeError):  # noqa: N818 (said of a run, not of the pr
 
 @dataclass(frozen=True)
 class Position:
-    """A code cell of a notebook: its number among the code cells from 1, its id, its first line."""
+    """A code cell of a notebook: its number among the code cells from 1, its id, its first line.
+
+    ``section`` is the heading that stands last above it, without its marks.
+    """
 
     number: int
     cell_id: str
     first_line: str
+    section: str = ""
 
 
 class _OwnInterpreter(AsyncKernelManager):
@@ -132,6 +154,8 @@ class Execution:
         self._timeout = timeout
         self._failure = ExecutionFailed("the run is not over")
         self._stopped = False
+        self._folder = None
+        self._pid = None
         self._loop = None
         self._task = None
         self._client = None
@@ -143,15 +167,42 @@ class Execution:
         """Wait for the end, or for some seconds; return whether the run is over."""
         return self._over.wait(seconds)
 
-    def stop(self):
-        """End the run at once, kernel included; ``check`` then says that it was interrupted."""
+    def interrupt(self):
+        """Ask the cell that runs to end, as Ctrl-C in a notebook does; no other is begun."""
         self._stopped = True
+        if self.position is None:
+            self._cancel()
+        elif self._pid is not None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(self._pid, signal.SIGINT)
+
+    def stop(self):
+        """End the run in order, kernel included; ``check`` then says that it was interrupted.
+
+        The cell gets a few seconds to clean up behind itself. One that takes longer is killed.
+        """
+        if not self._stopped:
+            self.interrupt()
+        if not self._over.wait(_GRACE_SECONDS):
+            self._cancel()
+            self._over.wait(10)
+
+    def kill(self):
+        """End the run at once: the kernel and all that it started are killed."""
+        self._stopped = True
+        if not self._over.is_set():
+            _kill_group(self._pid)
+        self._cancel()
+        self._over.wait(1)
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _cancel(self):
         if self._client is not None:
             self._client.shutdown_kernel = "immediate"
         if self._task is not None:
             with contextlib.suppress(RuntimeError):  # the loop may have closed meanwhile
                 self._loop.call_soon_threadsafe(self._task.cancel)
-        self._over.wait(10)
 
     def check(self):
         """Return if the notebook ran to its end.
@@ -168,7 +219,8 @@ class Execution:
         began = time.monotonic()
         try:
             with tempfile.TemporaryDirectory(prefix="lab-", ignore_cleanup_errors=True) as folder:
-                self._failure = self._run_in(Path(folder))
+                self._folder = Path(folder)
+                self._failure = self._run_in(self._folder)
         except Exception as error:  # this is another thread than the caller's: hand it over
             self._failure = ExecutionFailed(f"{type(error).__name__}: {error}", self.position)
         finally:
@@ -202,17 +254,13 @@ class Execution:
         environment = {
             **os.environ,
             "IPYTHONDIR": str(folder / "ipython"),  # no start-up files of the person who builds
-            "OMP_NUM_THREADS": str(THREADS),
-            "OPENBLAS_NUM_THREADS": str(THREADS),
-            "MKL_NUM_THREADS": str(THREADS),
+            **_FIXED_THREADS,
             "PYTHONHASHSEED": "0",
             **self._environment,
         }
-        pid = None
 
         def note_kernel(notebook):
-            nonlocal pid
-            pid = client.km.provisioner.pid
+            self._pid = client.km.provisioner.pid
 
         client.on_notebook_start = note_kernel
         with open(log, "wb") as sink:
@@ -230,23 +278,44 @@ class Execution:
                 return f"{error.ename}: {error.evalue}"
             except DeadKernelError:
                 return "the kernel died: it crashed, or was killed (as when memory runs out)"
-            except asyncio.CancelledError:
+            except (asyncio.CancelledError, _StoppedBetweenCells):
                 return "interrupted"
             except RuntimeError as error:
                 return f"the kernel did not start: {error}"
             finally:
-                await _end_kernel(client, pid)
+                await _end_kernel(client, self._pid)
         return None
 
     def _note_start(self, cell, cell_index):
+        if self._stopped:
+            raise _StoppedBetweenCells
         if _is_run(cell):
-            number = sum(_is_run(earlier) for earlier in self.notebook.cells[: cell_index + 1])
-            first_line = cell.source.strip().splitlines()[0]
-            self.position = Position(number, cell.get("id", ""), first_line)
+            before = self.notebook.cells[: cell_index + 1]
+            self.position = Position(
+                number=sum(map(_is_run, before)),
+                cell_id=cell.get("id", ""),
+                first_line=cell.source.strip().splitlines()[0],
+                section=_last_heading(before),
+            )
+
+
+class _StoppedBetweenCells(Exception):  # noqa: N818 (nothing went wrong)
+    """The run was interrupted while no cell ran."""
 
 
 def _is_run(cell):
     return cell.cell_type == "code" and bool(cell.source.strip())
+
+
+def _last_heading(cells):
+    """Return the text of the last Markdown heading in the cells, or nothing."""
+    for cell in reversed(cells):
+        if cell.cell_type == "markdown":
+            text = re.sub(r"^(```|~~~).*?^\1", "", cell.source, flags=re.MULTILINE | re.DOTALL)
+            headings = re.findall(r"^#{1,6} +(.+?)[ #]*$", text, flags=re.MULTILINE)
+            if headings:
+                return headings[-1]
+    return ""
 
 
 def _private_connection(folder):
@@ -268,8 +337,12 @@ async def _end_kernel(client, pid):
     manager = client.km
     if manager is not None and manager.has_kernel:
         await manager.shutdown_kernel(now=True)
+    _kill_group(pid)
+
+
+def _kill_group(pid):
+    """Kill a kernel and what it started: jupyter_client gave it a process group of its own."""
     if pid is not None and hasattr(os, "killpg"):
-        # jupyter_client gives the kernel a process group of its own, named by its pid.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(pid, signal.SIGKILL)
 

@@ -13,6 +13,9 @@ on (the lab's source, the library, the bundled data) to its SHA-256, so that a c
 one changed. ``meta.data`` maps each data file the run read to its checksum, downloads included.
 ``meta.date`` is the day on which these figures were first computed: a rerun that finds the same
 ones keeps it.
+
+The same in the words of JSON Schema, for programs in other languages:
+``data/results.schema.json``; for people: ``data/results/README.md``.
 """
 
 import contextlib
@@ -23,11 +26,13 @@ import json
 import math
 import os
 import platform
+import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES_DIR = ROOT / "notebooks" / "source"
 RESULTS_DIR = ROOT / "data" / "results"
+SCHEMA_FILE = ROOT / "data" / "results.schema.json"
 
 SCHEMA = 1
 
@@ -61,6 +66,14 @@ PACKAGES = (
 # The one figure that is never the same twice.
 TIMING_KEY = "minutes_total"
 
+# As lab.py takes them.
+_KEY = re.compile(r"[a-z][a-z0-9_]*")
+_CLAIM_ID = re.compile(r"[a-z][a-z0-9-]*")
+
+# What of course_lib cannot change a figure: translations, fonts, and what tools leave behind.
+_FOLDERS_APART = {"locale", "fonts", "__pycache__", ".ipynb_checkpoints"}
+_SUFFIXES_APART = {".po", ".pot", ".mo", ".otf", ".ttf", ".ttc", ".woff", ".woff2", ".pyc"}
+
 
 class ResultsError(ValueError):
     """A results file is missing, is no results file, or cannot be written."""
@@ -76,8 +89,26 @@ def read_results(path):
         build writes (another schema included). The message names the file and what to do.
     """
     path = Path(path)
-    remedy = f"compute it again with `python build_results.py {path.stem}`"
-    contents = _read_json(path, remedy)
+    remedy = _remedy(path)
+    return _validated(_read_json(path, remedy), path, remedy)
+
+
+def parse_results(text, path):
+    """Return the contents of a results file that was read from elsewhere, such as git.
+
+    Raises
+    ------
+    ResultsError
+        As ``read_results`` does, with ``path`` as the file's name.
+    """
+    return _validated(_parse_json(text, path, _remedy(path)), path, _remedy(path))
+
+
+def _remedy(path):
+    return f"compute it again with `python build_results.py {Path(path).stem}`"
+
+
+def _validated(contents, path, remedy):
     if not isinstance(contents, dict) or not isinstance(contents.get("meta"), dict):
         raise ResultsError(f"{path} is JSON but no results file (it has no 'meta'): {remedy}")
     meta = contents["meta"]
@@ -139,7 +170,9 @@ def write_results(path, run, meta):
     complete = {**meta, "schema": SCHEMA, "date": date}
     contents["meta"] = {key: complete[key] for key in META_KEYS}
     text = _as_json(contents)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
+    # What would not be read is not written either.
+    _validated(json.loads(text), path, "the lab's build has to be mended")
+    temporary = _temporary(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(temporary, "w", encoding="utf-8", newline="\n") as file:
@@ -148,9 +181,21 @@ def write_results(path, run, meta):
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
         raise ResultsError(f"{path} cannot be written: {error.strerror}") from error
+    finally:
+        with contextlib.suppress(OSError):  # it is gone, unless something went wrong
+            temporary.unlink()
+
+
+def _temporary(path):
+    return path.with_name(f"{path.name}.{os.getpid()}.part")
+
+
+def sweep(path):
+    """Delete what builds that were killed in mid-write have left beside a results file."""
+    for leftover in path.parent.glob(f"{path.name}.*.part"):
+        with contextlib.suppress(OSError):
+            leftover.unlink()
 
 
 def check_writable(path):
@@ -163,7 +208,7 @@ def check_writable(path):
         is not JSON stands there: it may be somebody's, so it is not replaced.
     """
     path = Path(path)
-    probe = path.with_name(f"{path.name}.{os.getpid()}.part")
+    probe = _temporary(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         probe.touch()
@@ -179,33 +224,98 @@ def check_writable(path):
 def lab_inputs(source):
     """Return the SHA-256 of each file of the tree that a lab's results depend on.
 
-    These are its source and the library's code; the data that it reads is added after the run.
-    Catalogs and fonts are left out, because they cannot change a figure.
+    These are its source and the library; the data that it reads is added after the run. Catalogs
+    and fonts are left out, because they cannot change a figure.
     """
     source = Path(source).resolve()
-    library = (ROOT / "course_lib").rglob("*.py")
+    library = [path for path in (ROOT / "course_lib").rglob("*") if _counts(path)]
     return {relative(path): _sha256(path) for path in sorted([source, *library])}
+
+
+def _counts(path):
+    inside = path.relative_to(ROOT)
+    return (
+        path.is_file()
+        and not _FOLDERS_APART.intersection(inside.parts)
+        and path.suffix not in _SUFFIXES_APART
+        and not path.name.startswith(".")
+    )
 
 
 def stale_reasons(source, contents):
     """Return why a results file no longer matches the tree, one sentence each; empty if it does.
+
+    Versions are not among the reasons; ``moved_versions`` has them.
 
     Raises
     ------
     ResultsError
         If an input cannot be read.
     """
-    recorded = contents["meta"]["inputs"]
-    current = lab_inputs(source)
+    return changes(contents["meta"]["inputs"], lab_inputs(source))
+
+
+def changes(recorded, current):
+    """Return in what the files of the tree differ from those recorded, one sentence each.
+
+    Parameters
+    ----------
+    recorded : dict
+        SHA-256 by path, seen from the repository.
+    current : dict
+        The same of the tree as it is. A file that is recorded, but not named here, is looked up.
+    """
     reasons = []
     for name, digest in recorded.items():
-        path = ROOT / name
-        if not path.is_file():
+        if name not in current and not _is_inside(name):
+            reasons.append(f"{name} is no file of the course")
+        elif name not in current and not (ROOT / name).is_file():
             reasons.append(f"{name} is gone")
-        elif (current.get(name) or _sha256(path)) != digest:
+        elif (current.get(name) or _sha256(ROOT / name)) != digest:
             reasons.append(f"{name} changed")
     reasons += [f"{name} is new" for name in current if name not in recorded]
     return reasons
+
+
+def _is_inside(name):
+    """Tell whether a path from a results file, which anyone may have written, is the course's."""
+    try:
+        return (ROOT / name).resolve().is_relative_to(ROOT)
+    except (ValueError, OSError):  # such as a zero byte, or a thousand letters
+        return False
+
+
+def moved_versions(contents):
+    """Return the versions that differ from those in use here, as ``numpy 2.1 (here 2.4)``."""
+    here = package_versions()
+    recorded = contents["meta"]["versions"]
+    moved = [
+        f"{name} {version} (here {here.get(name, 'not installed')})"
+        for name, version in recorded.items()
+        if here.get(name) != version
+    ]
+    return moved + [f"{name} {here[name]} is new" for name in here if name not in recorded]
+
+
+def reasons_to_run(source, path, profile, language):
+    """Return why a lab has to be run to have its results in a file; empty if they are there.
+
+    Parameters
+    ----------
+    source, path : path
+        The lab's source, and the results file.
+    profile, language : str
+        What is asked for.
+    """
+    try:
+        contents = read_results(path)
+    except ResultsError as error:
+        return [str(error)]
+    meta = contents["meta"]
+    asked = {"lab": path.stem, "profile": profile, "language": language}
+    reasons = [f"it is of the {key} {meta[key]!r}" for key in asked if meta[key] != asked[key]]
+    reasons += stale_reasons(source, contents)
+    return reasons + [f"computed with {version}" for version in moved_versions(contents)]
 
 
 def package_versions():
@@ -237,13 +347,18 @@ def _read_json(path, remedy, shown=None):
         raise ResultsError(f"{shown} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise ResultsError(f"{shown} is not JSON (it is no text in UTF-8): {remedy}") from error
+    return _parse_json(text, shown, remedy)
 
+
+def _parse_json(text, shown, remedy):
     def refuse(constant):
         raise ResultsError(f"{shown} holds {constant}, which JSON does not know: {remedy}")
 
     try:
         return json.loads(text, parse_constant=refuse)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except ResultsError:
+        raise
+    except (ValueError, RecursionError) as error:
         raise ResultsError(f"{shown} is not JSON ({error}): {remedy}") from error
 
 
@@ -253,6 +368,12 @@ def _problem_with_meta(meta):
         value = meta[key]
         if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
             return f"'{key}' in 'meta' must map names to texts"
+    for key in ("lab", "profile", "language", "device"):
+        if not isinstance(meta[key], str):
+            return f"'{key}' in 'meta' must be a text"
+    seconds = meta["seconds"]
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < 1e9:
+        return "'seconds' in 'meta' must be a number of seconds"
     try:
         datetime.date.fromisoformat(meta["date"])
     except (TypeError, ValueError):
@@ -268,6 +389,9 @@ def _problem_with_run(contents, extra):
     for key, kind in expected.items():
         if not isinstance(contents[key], kind):
             return f"'{key}' must be {'an object' if kind is dict else 'a list'}"
+    for key in [*contents["results"], *contents["data"]]:
+        if not _KEY.fullmatch(key):
+            return f"the name {key!r} must be of small letters, digits and _, with a letter first"
     for key, value in contents["results"].items():
         # A number too large for a float, such as 1e999, is read as infinity.
         if not isinstance(value, bool | int | float | str) or not _is_finite(value):
@@ -281,6 +405,11 @@ def _problem_with_run(contents, extra):
             return "each claim must have 'id', 'text', 'holds' and nothing else"
         if not isinstance(claim["id"], str) or not isinstance(claim["text"], str):
             return "a claim's 'id' and 'text' must be texts"
+        if not _CLAIM_ID.fullmatch(claim["id"]):
+            return (
+                f"the claim's id {claim['id']!r} must be of small letters, digits and -, "
+                "with a letter first"
+            )
         if not isinstance(claim["holds"], bool):
             return f"the claim '{claim['id']}' must say true or false"
         if claim["id"] in seen:
