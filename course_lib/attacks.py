@@ -11,7 +11,7 @@ import numpy as np
 from course_lib.metrics import advantage, roc_curve
 
 _SD_OFFSET = 1e-6  # added to a shadow standard deviation, so that equal outputs divide by something
-_CELLS_AT_ONCE = 1 << 20  # cells of the all-targets form that are worked on together
+_CELLS_AT_ONCE = 1 << 17  # cells of the all-targets form that are worked on together
 _SMALLEST_MEAN = 1e-300
 
 

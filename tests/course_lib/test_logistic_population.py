@@ -1,6 +1,7 @@
 """Populations of logistic regressions, by Newton and by DP-SGD, and every attack on them."""
 
 import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -277,3 +278,18 @@ def test_informed_adversary_knows(pool, trained):
     candidates = np.append(missing, np.flatnonzero(~IN[0]))
     left = np.abs((pull[known].sum(axis=0) + pull[candidates]) / N_IN + penalty).max(axis=1)
     assert left[0] < 1e-12 < 1e-6 < left[1:].min()
+
+
+def test_memory_is_a_few_times_the_pairs():
+    world = credit.make_credit(500, np.random.default_rng(15))
+    A, y = credit.Featurizer(1)(world["X"]), world["y"]
+    pairs = 3_000 * 500 * 8
+    tracemalloc.start()
+    try:
+        IN, PHI, _ = population.train_population(A, y, 3_000, 250, LAM, np.random.default_rng(16))
+        assert tracemalloc.get_traced_memory()[1] < 5 * pairs
+        tracemalloc.reset_peak()
+        attacks.lira_scores_all(PHI, IN)
+        assert tracemalloc.get_traced_memory()[1] < 8 * pairs
+    finally:
+        tracemalloc.stop()
