@@ -1,4 +1,4 @@
-# untranslated: "lower right" (a place in a figure)
+# untranslated: "outside lower center" (a place in a figure)
 
 # %% [markdown] id="title"
 # # Who was in the training set?
@@ -331,11 +331,11 @@ panels[0].set_ylabel("density")
 panels[0].legend(fontsize=8)
 plots.show(
     figure,
-    alt="Three panels, one record each: histograms of the true-label logit over the models trained without the record, in grey, and with it, in outline, each with a fitted normal curve. In the first panel the two coincide, in the second they are shifted against each other, in the third they hardly overlap.",
+    alt="Three panels, one record each: histograms of the true-label logit over the models trained without the record, in grey, and with it, in outline, each with a fitted normal curve. In the first panel the two coincide, in the second they are shifted against each other a little, in the third they have two clearly separate peaks with some overlap.",
 )
 
 # %% [markdown] id="lira-idea"
-# The curves are normal distributions, fitted to each side. In the first panel nobody can tell anything: this record has nothing to fear from a query. In the third, one look at $\varphi$ nearly decides.
+# The curves are normal distributions, fitted to each side. In the first panel nobody can tell anything: this record has nothing to fear from a query. In the third, one look at $\varphi$ says a lot.
 #
 # That is a textbook problem. We observe $\varphi$ of the target and ask which of two distributions it came from. The best test between two known distributions thresholds their **likelihood ratio** (Neyman and Pearson 1933). Carlini et al. (2022) fit the two normal distributions on shadow models and take the log of the ratio:
 #
@@ -621,7 +621,7 @@ plots.show(
 )
 
 # %% [markdown] id="roc-reading"
-# Follow the curves from right to left. At an FPR of 10%, all but the loss look much alike. An AUC is made there, where false alarms are cheap. At the left end they fan out. The loss runs along the diagonal (the gradient norm, not drawn, lies on top of it), and Shokri's attack joins it. The attacks at the top all ask what is normal for *this* record. Asking is not enough, though, as offline LiRA shows: the answer must hold up in the tails.
+# The legend lists the curves roughly from top to bottom. Follow them from right to left. At an FPR of 10%, all but the loss look much alike. An AUC is made there, where false alarms are cheap. At the left end they fan out. The loss runs along the diagonal (the gradient norm, not drawn, lies on top of it), and Shokri's attack joins it. The attacks at the top all ask what is normal for *this* record. Asking is not enough, though, as offline LiRA shows: the answer must hold up in the tails.
 #
 # How sure are we of the low end? The next picture shows the TPR at {{ low_fpr:.1% }} FPR with its 95% intervals, over models and records.
 
@@ -637,7 +637,7 @@ plots.show(
         reference=("chance", chance[0.001]),
         xlabel="TPR at 0.1% FPR, with 95% interval",
     ),
-    alt="Dots with intervals, one attack a line, sorted. Offline LiRA on probabilities, offline RMIA and online LiRA lead at about two percent, with intervals from about one to four percent. Online RMIA is near one percent. The others lie below half a percent, the loss and the gradient norm at the dashed line of chance.",
+    alt="Dots with intervals, one attack a line, sorted. Offline LiRA on probabilities, offline RMIA, and online LiRA on logits and on probabilities lead at about two percent, with intervals from about one to four percent. Online RMIA is near one percent. The others lie below half a percent, the loss and the gradient norm at the dashed line of chance.",
 )
 strictest = np.quantile(online[~IN], 1 - ALPHAS[1])
 hits = (IN & (online > strictest)).sum(axis=0)
@@ -722,7 +722,7 @@ lab.record(n_shadows=N_MODELS - 1)
 lab.curve("shadows_curve", COUNTS, *(row for values in few.values() for row in values))
 
 # %% id="plot-shadows"
-figure, panels = plt.subplots(1, 2, figsize=(9.2, 3.8), sharex=True, layout="constrained")
+figure, panels = plt.subplots(1, 2, figsize=(9.2, 4.1), sharex=True, layout="constrained")
 titles = ["TPR at 1% FPR", "TPR at 0.1% FPR"]
 for axes, rate, title in zip(panels, (0, 1), titles, strict=True):
     for (key, values), style in zip(few.items(), ("o-", "s--", "^:"), strict=True):
@@ -735,7 +735,7 @@ for axes, rate, title in zip(panels, (0, 1), titles, strict=True):
     axes.set_xlabel("number of shadow models")
     axes.yaxis.set_major_formatter(lambda value, _position: f"{100 * value:.3g}%")
 panels[0].set_ylabel("true positive rate (TPR)")
-panels[0].legend(fontsize=9)
+figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
 plots.show(
     figure,
     alt="True positive rate at one percent and at a tenth of a percent false positives over the number of shadow models. Online LiRA is close to chance up to about sixteen shadows and then rises steeply. Its fixed-variance form starts a little higher and rises little. Offline RMIA is highest from four shadows on at one percent; at a tenth of a percent it drops to zero with eight shadows, and leads from sixteen to 128.",
@@ -1091,7 +1091,7 @@ lab.record(heavy_lam=heavy)
 keep("heavy", newton[heavy])
 
 # %% id="plot-controls"
-figure, axes = plt.subplots(figsize=(7, 4.4), layout="constrained")
+figure, axes = plt.subplots(figsize=(7, 5), layout="constrained")
 labels = [
     "no privacy: penalty λ from small (top) to large",
     "no privacy: clipped steps, few (left) to many",
@@ -1121,10 +1121,10 @@ axes.set_ylim(bottom=0)
 axes.set_xlabel("how well the models rank borrowers (AUC on fresh records)")
 axes.set_ylabel("online LiRA's TPR at 1% FPR")
 axes.yaxis.set_major_formatter(lambda value, _position: f"{100 * value:.3g}%")
-axes.legend(fontsize=9)
+figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
 plots.show(
     figure,
-    alt="Online LiRA's true positive rate at one percent false positives over the models' ranking AUC. Newton's optimum moves from six percent at an AUC of 0.71, for a small penalty, down to under two percent at 0.77, for a large one. Clipped steps without noise rise from below three percent at 0.70 to over four at 0.77. DP-SGD at epsilon 8 lies at about three percent and 0.76, below the line of clipped steps; at epsilon 1 at about one percent and 0.70, at the dotted line of chance and far below both lines.",
+    alt="Online LiRA's true positive rate at one percent false positives over the models' ranking AUC. Newton's optimum moves from six percent at an AUC of 0.70, for a small penalty, down to under two percent at 0.77, for a large one. Clipped steps without noise rise from below three percent at 0.70 to over four at 0.77. DP-SGD at epsilon 8 lies at about three percent and 0.76, below the line of clipped steps; at epsilon 1 at about one percent and 0.70, at the dotted line of chance and far below both lines.",
 )
 lab.claim(
     "controls-rank-as-well",
