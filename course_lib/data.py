@@ -18,6 +18,8 @@ DOWNLOADS_DIR = DATA_DIR / "downloads"
 
 MNIST_SHA256 = "99b6212d8b734503d7fa2e29ea6413bad62226998e56555f4a6b0b30072f1aec"
 
+CIFAR10_SHA256 = "5505b3805d253cd62d84ff03c573cc1c9e9e893baaff3f32f69d419ae9263a8c"
+
 # Where torchvision gets MNIST, and the MD5 of each compressed file.
 _MNIST_URL = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 _MNIST_FILES = {
@@ -124,6 +126,78 @@ def load_breast_cancer():
         )
     _files_read["sklearn.datasets: breast cancer"] = found
     return BreastCancer(x, y, tuple(bunch.feature_names.tolist()))
+
+
+@dataclass(frozen=True, eq=False)
+class CIFAR10:
+    """The photographs of Krizhevsky (2009), or some of them, pixels from 0 to 255.
+
+    Attributes
+    ----------
+    x_train : uint8 array (n, 32, 32, 3)
+        Rows, columns, and red, green, blue.
+    y_train : uint8 array (n,)
+        0 airplane, 1 automobile, 2 bird, 3 cat, 4 deer, 5 dog, 6 frog, 7 horse, 8 ship, 9 truck.
+    x_test, y_test : likewise
+    """
+
+    x_train: np.ndarray
+    y_train: np.ndarray
+    x_test: np.ndarray
+    y_test: np.ndarray
+
+
+def load_cifar10(source="bundle", on_progress=None):
+    """Return a random part of :class:`CIFAR10`, or all of it.
+
+    Parameters
+    ----------
+    source : {"bundle", "download"}
+        The course's own file, which needs no network: 5,000 training and 2,000 test images in
+        random order. Or all 50,000 and 10,000 in the original order, through torchvision, kept
+        under ``data/downloads/cifar10``: 170 MB to fetch once. A download that breaks off goes on
+        from there the next time.
+    on_progress : callable
+        Called as on_progress(megabytes so far, megabytes in all) while the download runs.
+
+    Raises
+    ------
+    DataError
+        If the bundle is missing or damaged, or a download fails.
+    ValueError
+        If the source is neither of the two.
+    """
+    if source == "download":
+        return _whole_cifar10(DOWNLOADS_DIR / "cifar10", on_progress)
+    if source != "bundle":
+        raise ValueError(f"source is {source!r}; choose 'bundle' or 'download'")
+    from PIL import Image
+
+    contents = read_bundled(DATA_DIR / "cifar10_subset.npz", CIFAR10_SHA256)
+    with np.load(io.BytesIO(contents), allow_pickle=False) as arrays:
+        y_train, y_test = arrays["y_train"], arrays["y_test"]
+        with Image.open(io.BytesIO(arrays["images"].tobytes())) as sheet:
+            rows = np.asarray(sheet.convert("RGB"))
+    tiles = rows.reshape(len(rows) // 32, 32, -1, 32, 3).swapaxes(1, 2).reshape(-1, 32, 32, 3)
+    return CIFAR10(tiles[: len(y_train)], y_train, tiles[len(y_train) :], y_test)
+
+
+def _whole_cifar10(folder, on_progress):
+    from torchvision.datasets import CIFAR10 as TorchvisionCIFAR10  # noqa: N811
+
+    source = TorchvisionCIFAR10
+    fetch_resumable(source.url, folder / source.filename, md5=source.tgz_md5, progress=on_progress)
+    try:
+        # It finds the archive, unpacks it where needed, and checks each file in it.
+        train, test = (source(folder, train=train, download=True) for train in (True, False))
+    except OSError as error:
+        raise DataError(f"{folder} cannot be written: {error.strerror or error}") from error
+    return CIFAR10(
+        train.data,
+        np.array(train.targets, dtype=np.uint8),
+        test.data,
+        np.array(test.targets, dtype=np.uint8),
+    )
 
 
 def files_read():
@@ -235,6 +309,102 @@ def fetch(url, destination, *, sha256=None, md5=None, timeout=30.0):
             temporary.unlink()
     _files_read[url] = f"{algorithm}:{expected}"
     return destination
+
+
+def fetch_resumable(url, destination, *, md5, progress=None, timeout=30.0):
+    """Download one large file, in several goes if need be, and return its path.
+
+    What has arrived when the connection breaks off, or the reader stops it, is kept beside the
+    destination as ``.part``, and the next call asks for the rest. The file gets its own name only
+    once its MD5 is right.
+
+    Parameters
+    ----------
+    url : str
+    destination : path
+    md5 : str
+        The expected checksum in hexadecimal.
+    progress : callable
+        Called as progress(megabytes so far, megabytes in all), once a megabyte.
+    timeout : float
+        Seconds without a byte after which the server counts as silent.
+
+    Raises
+    ------
+    DataError
+        If the server refuses, is silent or out of reach, or what it sent is not the file.
+    """
+    destination = Path(destination)
+    if not _has_md5(destination, md5):
+        part = destination.with_name(f"{destination.name}.part")
+        try:
+            destination.parent.mkdir(parents=True, exist_ok=True)
+            _download_rest(url, part, progress, timeout)
+            if not _has_md5(part, md5):
+                with open(part, "rb") as file:
+                    what = "a web page" if _is_html(file.read(512)) else "another file"
+                part.unlink()
+                raise DataError(
+                    f"{url} sent {what} instead of the expected file (its md5 is wrong); nothing "
+                    "was kept. Try again later, or from another network"
+                )
+            os.replace(part, destination)
+        except OSError as error:
+            raise DataError(
+                f"{destination} cannot be written: {error.strerror or error}"
+            ) from error
+    _files_read[url] = f"md5:{md5}"
+    return destination
+
+
+def _has_md5(path, md5):
+    if not path.is_file():
+        return False
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "md5").hexdigest() == md5
+
+
+def _download_rest(url, part, progress, timeout):
+    """Ask for what ``part`` lacks, and append it; start over where the server sends everything."""
+    have = part.stat().st_size if part.is_file() else 0
+    headers = {"User-Agent": "course-lib"}
+    if have:
+        headers["Range"] = f"bytes={have}-"
+    try:
+        with urllib.request.urlopen(
+            urllib.request.Request(url, headers=headers), timeout=timeout
+        ) as response:
+            if response.status != 206:
+                have = 0
+            announced = response.headers.get("Content-Length")
+            total = have + int(announced) if announced else None
+            with open(part, "ab" if have else "wb") as file:
+                while block := response.read(1 << 20):
+                    file.write(block)
+                    have += len(block)
+                    if progress and total:
+                        progress(have / 1e6, total / 1e6)
+    except urllib.error.HTTPError as error:
+        if error.code == 416:  # nothing is missing, or what there is belongs to another file
+            return
+        raise DataError(
+            f"{url} answered {error.code} {error.reason}. Try again later, or from another network"
+        ) from error
+    except urllib.error.URLError as error:
+        raise DataError(
+            f"{url} cannot be reached ({error.reason}): this needs a network connection. What has "
+            "arrived before is kept"
+        ) from error
+    except (http.client.HTTPException, TimeoutError, ConnectionError) as error:
+        raise DataError(
+            f"the connection to {url} broke off after {have / 1e6:.0f} MB, which are kept: run "
+            "this again, and it goes on from there"
+        ) from error
+    if total is not None and have < total:
+        raise DataError(
+            f"the connection to {url} broke off after {have / 1e6:.0f} of {total / 1e6:.0f} MB, "
+            "which are kept: run this again, and it goes on from there"
+        )
 
 
 def _download(url, file, algorithm, timeout):
