@@ -167,6 +167,15 @@ def add_noise(sums, noise_multipliers, max_grad_norm, generator):
             array.add_(noise, alpha=noise_multiplier * max_grad_norm)
 
 
+def check_noise_multipliers(noise_multipliers):
+    """Refuse a negative noise multiplier, or an empty list of them, with a ValueError."""
+    if len(noise_multipliers) == 0 or min(noise_multipliers) < 0:
+        raise ValueError(
+            f"noise_multipliers is {list(noise_multipliers)}; "
+            "give at least one, each 0 (no noise) or larger."
+        )
+
+
 def train_dpsgd(X, y, seed, noise_multipliers, settings):
     """Train one MLP for each noise multiplier by DP-SGD, side by side.
 
@@ -187,11 +196,7 @@ def train_dpsgd(X, y, seed, noise_multipliers, settings):
     Raises:
         ValueError: for a negative noise multiplier, or none at all.
     """
-    if not noise_multipliers or min(noise_multipliers) < 0:
-        raise ValueError(
-            f"noise_multipliers is {list(noise_multipliers)}; "
-            "give at least one, each 0 (no noise) or larger."
-        )
+    check_noise_multipliers(noise_multipliers)
     generator = torch.Generator().manual_seed(seed + 1)
     networks = StackedMLPs.copies(initial_mlp(seed, n_features=X.shape[1]), len(noise_multipliers))
     step_size = settings.learning_rate / settings.expected_batch_size

@@ -11,12 +11,14 @@ their matrix products are too small to share. It also makes a model's bits indep
 of cores. joblib starts the processes, so joblib.parallel_config chooses where they run.
 """
 
+import threading
+
 import joblib
 import numpy as np
 import torch
 from torch.optim.adam import adam
 
-from course_lib.dpsgd import train_dpsgd
+from course_lib.dpsgd import check_noise_multipliers, train_dpsgd
 from course_lib.models import fit_logistic_newton, initial_mlp, sigmoid, true_label_logit
 from course_lib.products import product
 
@@ -121,7 +123,8 @@ def train_mlp(X, y, seed, *, epochs, batch_size=128, learning_rate=1e-3):
 
     The initial network comes from seed; a generator seeded with seed draws a permutation an epoch;
     the last, shorter batch is kept. The gradients are written out: for two dense layers they are
-    three products.
+    three products. Features that are blank in every row (at the smallest value of all) have the
+    same gradient and move alike: one row of weights stands for them. In MNIST they are a fifth.
 
     Args:
         X: n × d float32.
@@ -135,21 +138,35 @@ def train_mlp(X, y, seed, *, epochs, batch_size=128, learning_rate=1e-3):
         MLP.
     """
     network = initial_mlp(seed, n_features=X.shape[1])
-    W1, b1, W2, b2 = network.parameters
-    means, squares = ([torch.zeros_like(p) for p in network.parameters] for _ in range(2))
-    steps = [torch.zeros(()) for _ in network.parameters]
+    _, b1, W2, b2 = network.parameters
+    blank_value = X.min()
+    blank = X.eq(blank_value).all(0)
+    X_lit, W1 = X[:, ~blank].contiguous(), network.W1[~blank]
+    blank_bias = blank_value * network.W1[blank].sum(0)
+    shift = torch.zeros_like(b1)  # how far the weights of every blank feature have moved
+    parameters = [W1, shift, b1, W2, b2]
+    means, squares = ([torch.zeros_like(p) for p in parameters] for _ in range(2))
+    steps = [torch.zeros(()) for _ in parameters]
     generator = torch.Generator().manual_seed(seed)
     for _ in range(epochs):
         for batch in torch.randperm(len(X), generator=generator).split(batch_size):
-            rows, labels = X.index_select(0, batch), y.index_select(0, batch)
-            hidden = network.hidden(rows)
+            rows, labels = X_lit.index_select(0, batch), y.index_select(0, batch)
+            bias = b1 + blank_bias + blank_value * blank.sum() * shift
+            hidden = product(rows, W1).add_(bias).relu_()
             u2 = product(hidden, W2).add_(b2).softmax(1)
             u2[torch.arange(len(batch)), labels] -= 1
             u2 /= len(batch)
             u1 = product(u2, W2.t()).mul_(hidden.sign())  # the ReLU's slope: 0 or 1
-            gradients = [product(rows.t(), u1), u1.sum(0), product(hidden.t(), u2), u2.sum(0)]
+            of_b1 = u1.sum(0)
+            gradients = [
+                product(rows.t(), u1),
+                blank_value * of_b1,
+                of_b1,
+                product(hidden.t(), u2),
+                u2.sum(0),
+            ]
             adam(
-                [W1, b1, W2, b2],
+                parameters,
                 gradients,
                 means,
                 squares,
@@ -164,33 +181,49 @@ def train_mlp(X, y, seed, *, epochs, batch_size=128, learning_rate=1e-3):
                 eps=1e-8,
                 maximize=False,
             )
+    network.W1[~blank] = W1
+    network.W1[blank] += shift
     return network
 
 
+def start_workers(workers=-1):
+    """Start the training processes in the background, so that the first population need not wait.
+
+    A process takes a second to import PyTorch. workers: as for train_mlps; with 1 the training
+    stays in this process, and there is nothing to start.
+    """
+    if workers == 1:
+        return
+    tasks = [joblib.delayed(torch.set_num_threads)(1)] * joblib.effective_n_jobs(workers)
+    threading.Thread(target=joblib.Parallel(n_jobs=workers), args=(tasks,), daemon=True).start()
+
+
 def train_mlps(X, y, IN, seeds, *, workers=-1, on_done=None, **training):
-    """Train a population of MLPs by Adam; train_mlp says how one is trained.
+    """Start to train a population of MLPs by Adam; train_mlp says how one is trained.
+
+    The training starts at once and goes on in the background: take the networks when you need them.
 
     Args:
         X: P × d float32 tensor, the pool.
         y: P class numbers, int64.
         IN: M × P bool array, the members of each model.
         seeds: M ints.
-        workers: how many models train at a time; -1 for one per core.
-        on_done: called as on_done(k, M) after each model.
+        workers: how many models train at a time; -1 for one per core. With 1 they train in this
+            process, each when it is asked for.
+        on_done: called as on_done(k, M) when the k-th network is handed over.
         **training: epochs and the other settings of train_mlp.
 
     Returns:
-        list of M MLP.
+        iterator over the M networks (MLP), in order.
 
     Raises:
         ValueError: if IN is not bool, or its shape does not fit X and seeds.
     """
-    tasks = [(train_mlp, m, seed, training) for m, seed in enumerate(seeds)]
-    return _train_all(tasks, X, y, _checked_membership(IN, seeds, X), workers, on_done)
+    return _start(train_mlp, X, y, IN, seeds, workers, on_done, training)
 
 
 def train_mlps_dpsgd(X, y, IN, seeds, noise_multipliers, settings, *, workers=-1, on_done=None):
-    """Train a population of MLPs by DP-SGD at each of several noise multipliers.
+    """Start to train a population of MLPs by DP-SGD, each at several noise multipliers.
 
     The positive noise multipliers of one model train side by side, on the same batches and the same
     normal draws (dpsgd.train_dpsgd). Without noise nothing is drawn for it, so that the batches of
@@ -202,40 +235,40 @@ def train_mlps_dpsgd(X, y, IN, seeds, noise_multipliers, settings, *, workers=-1
         settings: dpsgd.DPSGD.
 
     Returns:
-        dict from each noise multiplier to a list of M MLP.
+        iterator over the M models, in order: each a dict from noise multiplier to MLP.
 
     Raises:
-        ValueError: as train_mlps and dpsgd.train_dpsgd.
+        ValueError: as train_mlps, and for a negative noise multiplier, or none at all.
     """
-    noisy = tuple(sigma for sigma in noise_multipliers if sigma > 0)
-    silent = tuple(sigma for sigma in noise_multipliers if not sigma > 0)
-    groups = [group for group in (noisy, silent) if group]
-    tasks = [
-        (train_dpsgd, m, seed, {"noise_multipliers": group, "settings": settings})
-        for group in groups  # the longer tasks first, so that the workers finish together
-        for m, seed in enumerate(seeds)
-    ]
-    trained = iter(_train_all(tasks, X, y, _checked_membership(IN, seeds, X), workers, on_done))
-    networks = {sigma: [] for sigma in noise_multipliers}
-    for group in groups:
-        for _ in seeds:
-            for sigma, network in zip(group, next(trained), strict=True):
-                networks[sigma].append(network)
-    return networks
+    check_noise_multipliers(noise_multipliers)
+    training = {"noise_multipliers": tuple(noise_multipliers), "settings": settings}
+    return _start(_train_at_each_noise, X, y, IN, seeds, workers, on_done, training)
 
 
-def logits(networks, X):
+def _train_at_each_noise(X, y, seed, noise_multipliers, settings):
+    noisy = [sigma for sigma in noise_multipliers if sigma > 0]
+    silent = [sigma for sigma in noise_multipliers if sigma == 0]
+    networks = {}
+    for group in (noisy, silent):
+        if group:
+            networks |= zip(group, train_dpsgd(X, y, seed, group, settings), strict=True)
+    return {sigma: networks[sigma] for sigma in noise_multipliers}
+
+
+def logits(networks, X, *, workers=-1):
     """The class scores of M networks for n rows of X (n × d): M × n × k, float32."""
-    return torch.stack([network.logits(X) for network in networks])
+    return torch.stack(_in_threads(workers, [network.logits for network in networks], X))
 
 
 def accuracies(networks, X, y, *, workers=-1):
-    """The accuracy of M networks on n rows of X (n × d) with classes y: M float64 values.
+    """The accuracy of M networks on n rows of X (n × d) with classes y: M float64 values."""
+    return np.array(_in_threads(workers, [network.accuracy for network in networks], X, y))
 
-    The networks are judged in threads: unlike a step of training, a large product leaves them time.
-    """
-    judge = joblib.Parallel(n_jobs=workers, prefer="threads")
-    return np.array(judge(joblib.delayed(network.accuracy)(X, y) for network in networks))
+
+def _in_threads(workers, functions, *arguments):
+    """Call the functions side by side: their products are large, so that threads pay here."""
+    parallel = joblib.Parallel(n_jobs=workers, prefer="threads")
+    return parallel(joblib.delayed(function)(*arguments) for function in functions)
 
 
 def _checked_membership(IN, seeds, X):
@@ -248,28 +281,30 @@ def _checked_membership(IN, seeds, X):
     return IN
 
 
-def _train_all(tasks, X, y, IN, workers, on_done):
-    """Run the tasks (trainer, model number, seed, settings), and return their results in order."""
+def _start(trainer, X, y, IN, seeds, workers, on_done, training):
+    IN = _checked_membership(IN, seeds, X)
     X, y = np.asarray(X), np.asarray(y)  # joblib shares large numpy arrays through memory
-    parallel = joblib.Parallel(n_jobs=workers, return_as="generator")
-    threads = torch.get_num_threads()
-    results = []
-    try:
-        for result in parallel(
-            joblib.delayed(_train_one)(trainer, X, y, IN[m], seed, training)
-            for trainer, m, seed, training in tasks
-        ):
-            results.append(result)
-            if on_done:
-                on_done(len(results), len(tasks))
-    finally:
-        torch.set_num_threads(threads)
-    return results
+    trained = joblib.Parallel(n_jobs=workers, return_as="generator")(
+        joblib.delayed(_train_one)(trainer, X, y, member, seed, training)
+        for member, seed in zip(IN, seeds, strict=True)
+    )
+    return _handed_over(trained, len(seeds), on_done)
+
+
+def _handed_over(trained, total, on_done):
+    for done, network in enumerate(trained, start=1):
+        if on_done:
+            on_done(done, total)
+        yield network
 
 
 def _train_one(trainer, X, y, is_member, seed, training):
+    threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    with torch.no_grad():
-        return trainer(
-            torch.from_numpy(X[is_member]), torch.from_numpy(y[is_member]), seed, **training
-        )
+    try:
+        with torch.no_grad():
+            return trainer(
+                torch.from_numpy(X[is_member]), torch.from_numpy(y[is_member]), seed, **training
+            )
+    finally:
+        torch.set_num_threads(threads)

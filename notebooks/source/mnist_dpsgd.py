@@ -40,6 +40,7 @@ import warnings
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
+from scipy.stats import rankdata
 
 from course_lib import accounting, attacks, audit, metrics, models, plots, population
 from course_lib.data import load_mnist
@@ -62,6 +63,7 @@ DELTA = 1e-5  # δ: the slack in the definition of differential privacy
 WORKERS = lab.pick(smoke=1, quick=-1)  # networks that train at a time; -1: one per core
 plt.rcParams.update(plots.STYLE)
 torch.set_num_threads(1)  # a network's matrices are too small to share between cores
+population.start_workers(WORKERS)  # the processes that train are ready when we need them
 
 # %% [markdown] id="coin"
 # ## 1. Members and non-members
@@ -156,9 +158,24 @@ lab.record(
 # ## 2. A network that overfits, and the simplest attack
 #
 # Our target has one hidden layer of 256 units. It trains on the members for {{ epochs:d }} epochs, which is far too long: it will know every one of its training images by heart.
+#
+# The same call starts {{ n_ref:d }} more networks, on coins of their own. Section 3 needs them; they train in the background while you read.
 
 # %% id="train-target"
-target = population.train_mlps(X, y, is_member[None], [1], epochs=EPOCHS, workers=WORKERS)[0]
+reference_seeds = [100 + k for k in range(N_REFERENCES)]
+coins = [np.random.default_rng(seed).random(POOL) < 0.5 for seed in reference_seeds]
+IN = np.array([is_member, *coins])  # one row a network, one column a record; row 0 is the target
+
+networks = population.train_mlps(
+    X,
+    y,
+    IN,
+    [1, *reference_seeds],
+    epochs=EPOCHS,
+    workers=WORKERS,
+    on_done=lab.progress(label="Networks trained"),
+)
+target = next(networks)
 
 acc_train = target.accuracy(X[members], y[members])
 acc_test = target.accuracy(X_test, y_test)
@@ -257,13 +274,10 @@ lab.claim(
 #
 # This is the likelihood ratio attack, LiRA, of Carlini et al. (2022), in its *offline* form, which uses only models that did not see the record. We put a floor under the deviation: only about half of our {{ n_ref:d }} models did not see a given record, and so few give a shaky one. The idea of calibrating by difficulty is also in Watson et al. (2022).
 #
-# A reference model is nothing special. Here is the whole training, for the first of them.
+# A reference model is nothing special. Here is the whole training, and the first {{ epochs_by_hand:d }} epochs of the first of them.
+
 
 # %% id="train-by-hand"
-IN = np.array([np.random.default_rng(100 + k).random(POOL) < 0.5 for k in range(N_REFERENCES)])
-reference_seeds = [100 + k for k in range(N_REFERENCES)]
-
-
 def train_by_hand(X, y, seed, epochs):
     """Train the network with nothing but PyTorch."""
     with torch.random.fork_rng():
@@ -281,44 +295,34 @@ def train_by_hand(X, y, seed, epochs):
     return network
 
 
-own = torch.from_numpy(IN[0])
-by_hand = train_by_hand(X[own], y[own], reference_seeds[0], EPOCHS)
+own = torch.from_numpy(IN[1])
+EPOCHS_BY_HAND = lab.pick(smoke=2, quick=10)
+by_hand = train_by_hand(X[own], y[own], reference_seeds[0], EPOCHS_BY_HAND)
 
 # %% [markdown] id="bench-idea"
-# All {{ n_ref:d }} are trained by the course's own code, `course_lib.population`: the same arithmetic, with the gradients written out, one network on each core. We check that it gives the same result.
+# The {{ n_ref:d }} that have been training in the background use the course's own code, `course_lib.population`: the same arithmetic, with the gradients written out, one network on each core. We check that it gives the same result.
 
 # %% id="train-references"
-references = population.train_mlps(
-    X,
-    y,
-    IN,
-    reference_seeds,
-    epochs=EPOCHS,
-    workers=WORKERS,
-    on_done=lab.progress(label="Reference models trained"),
-)
-
 with torch.no_grad():
     phi_by_hand = attacks.label_logit_from_logits(by_hand(X), y)
-phi_bench = attacks.label_logit_from_logits(references[0].logits(X), y)
+    same = population.train_mlp(X[own], y[own], reference_seeds[0], epochs=EPOCHS_BY_HAND)
+phi_bench = attacks.label_logit_from_logits(same.logits(X), y)
 apart = np.median(abs(phi_by_hand - phi_bench))
 spread = phi_bench.std()
-lab.record(n_ref=N_REFERENCES, bench_difference=apart, phi_sd=spread)
-print(
-    f"median |difference| of φ: {apart:.3f}, where φ itself has a standard deviation of {spread:.1f}"
-)
+lab.record(n_ref=N_REFERENCES, epochs_by_hand=EPOCHS_BY_HAND, bench_difference=apart)
+print(f"median |difference| of φ: {apart:.1e}, where φ has a standard deviation of {spread:.1f}")
 lab.claim(
     "bench-is-the-plain-loop",
-    "The course's training and the loop by hand give the same φ, up to rounding that training magnifies.",
-    apart < 0.02 * spread,
+    "The course's training and the loop by hand give the same φ, up to rounding.",
+    apart < 1e-3 * spread,
 )
+references = list(networks)  # those that trained in the background, to the end
 
 # %% [markdown] id="calibrate"
 # Now the calibrated attack. First by hand, since it is three lines; then through `course_lib.attacks`, which does the same for many targets at once.
 
 # %% id="calibrated-attack"
 PHI = attacks.label_logit_from_logits(population.logits([target, *references], X), y)
-IN = np.vstack([is_member, IN])  # row 0 is the target, as in PHI
 
 out = np.where(IN[1:], np.nan, PHI[1:])  # each record under the models that did not see it
 mean_out, sd_out = np.nanmean(out, axis=0), np.nanstd(out, axis=0, ddof=1)
@@ -436,7 +440,33 @@ plots.show(
 # 1. **Poisson sampling.** Every record enters the batch by its own coin, with probability $q$.
 # 2. **Clipping.** Each record's gradient is scaled down to length $C$ if it is longer. Adding or removing one record then moves the sum by at most $C$.
 # 3. **Noise.** Gaussian noise of standard deviation $\sigma C$ is added to every coordinate of the sum. It blurs just that: one record's contribution. σ is called the *noise multiplier*.
-#
+
+# %% [markdown] id="start-private-idea"
+# Section 6 needs {{ n_dp_models:d }} networks trained this way. They start now, in the background. Meanwhile we write the algorithm by hand.
+
+# %% id="start-private"
+settings = DPSGD(
+    sampling_rate=SAMPLING_RATE,
+    steps=STEPS,
+    max_grad_norm=MAX_GRAD_NORM,
+    learning_rate=1.0,
+    expected_batch_size=SAMPLING_RATE * POOL / 2,
+)
+private_seeds = [0] + [200 + k for k in range(N_REFERENCES)]
+coins = [np.random.default_rng(seed).random(POOL) < 0.5 for seed in private_seeds[1:]]
+IN_DP = np.array([is_member, *coins])
+private_networks = population.train_mlps_dpsgd(
+    X,
+    y,
+    IN_DP,
+    private_seeds,
+    NOISE_MULTIPLIERS,
+    settings,
+    workers=WORKERS,
+    on_done=lab.progress(label="Models trained, each at four amounts of noise"),
+)
+
+# %% [markdown] id="clipping-idea"
 # Clipping needs the length of *every single record's* gradient, and one backward pass only gives the sum. For dense layers there is a way round. With input $a$ and the loss's derivative $u$ at the output, one record's weight gradient is $a u^\top$. Its squared length is $\lVert a\rVert^2 \lVert u\rVert^2$, and the bias adds $\lVert u\rVert^2$. No per-record gradient is ever stored (Goodfellow 2015).
 
 
@@ -536,27 +566,24 @@ print(f"accuracy on the test images: {private_by_hand.accuracy(X_test, y_test):.
 #
 # Networks with the same seed and different positive σ see the same batches and the same noise draws, scaled differently. What differs between them is the amount of noise, not its luck. (So the three settings are no independent confirmations of each other. The run without noise draws its own batches.)
 
+# %% [markdown] id="epsilon-idea"
+# The **accountant** turns $q$, the number of steps and σ into ε. It never looks at the data or at the network. We ask two, at δ = $10^{-5}$. The RDP accountant (Mironov, Talwar and Zhang 2019) is the classic, and gives an upper bound. The PRV accountant (Gopi, Lee and Wutschitz 2021) composes the privacy loss numerically and gives a tighter one. Both come from Opacus.
+
+# %% id="epsilons"
+TAGS = {0.0: "s00", 0.6: "s06", 1.0: "s10", 3.0: "s30"}
+epsilons, epsilons_prv = {}, {}
+for sigma in NOISY:
+    epsilons[sigma] = accounting.epsilon(sigma, SAMPLING_RATE, STEPS, DELTA, accountant="rdp")
+    epsilons_prv[sigma] = accounting.epsilon(sigma, SAMPLING_RATE, STEPS, DELTA, accountant="prv")
+    lab.record({f"{TAGS[sigma]}_eps": epsilons[sigma]})
+    lab.record({f"{TAGS[sigma]}_eps_prv": epsilons_prv[sigma]})
+    print(f"σ = {sigma}: ε = {epsilons[sigma]:.2f} by RDP, {epsilons_prv[sigma]:.2f} by PRV")
+
+# %% [markdown] id="collect-idea"
+# By now the networks are trained, or nearly. We take them over, and check the first against our loop.
+
 # %% id="train-private-populations"
-settings = DPSGD(
-    sampling_rate=SAMPLING_RATE,
-    steps=STEPS,
-    max_grad_norm=MAX_GRAD_NORM,
-    learning_rate=1.0,
-    expected_batch_size=SAMPLING_RATE * POOL / 2,
-)
-IN_DP = np.array(
-    [is_member] + [np.random.default_rng(200 + k).random(POOL) < 0.5 for k in range(N_REFERENCES)]
-)
-private = population.train_mlps_dpsgd(
-    X,
-    y,
-    IN_DP,
-    [0] + [200 + k for k in range(N_REFERENCES)],
-    NOISE_MULTIPLIERS,
-    settings,
-    workers=WORKERS,
-    on_done=lab.progress(label="Training runs finished"),
-)
+private = list(private_networks)  # for each model, one network for each σ
 lab.record(
     n_ref_dp=N_REFERENCES,
     n_dp_models=len(NOISE_MULTIPLIERS) * (N_REFERENCES + 1),
@@ -568,7 +595,7 @@ lab.record(
     dp_expected_batch=settings.expected_batch_size,
 )
 
-gap = abs(private[1.0][0].W1 - private_by_hand.W1).max().item()
+gap = abs(private[0][1.0].W1 - private_by_hand.W1).max().item()
 print(f"largest difference to the weights trained by hand: {gap:.1e}")
 lab.claim(
     "dpsgd-is-the-plain-loop",
@@ -576,26 +603,16 @@ lab.claim(
     gap < 1e-3,
 )
 
-# %% [markdown] id="epsilon-idea"
-# The **accountant** turns $q$, the number of steps and σ into ε. It never looks at the data or at the network. We ask two, at δ = $10^{-5}$. The RDP accountant (Mironov, Talwar and Zhang 2019) is the classic, and gives an upper bound. The PRV accountant (Gopi, Lee and Wutschitz 2021) composes the privacy loss numerically and gives a tighter one. Both come from Opacus.
-
 # %% id="attack-private-models"
-TAGS = {0.0: "s00", 0.6: "s06", 1.0: "s10", 3.0: "s30"}
-epsilons, epsilons_prv = {}, {}
-for sigma in NOISY:
-    epsilons[sigma] = accounting.epsilon(sigma, SAMPLING_RATE, STEPS, DELTA, accountant="rdp")
-    epsilons_prv[sigma] = accounting.epsilon(sigma, SAMPLING_RATE, STEPS, DELTA, accountant="prv")
-    lab.record({f"{TAGS[sigma]}_eps": epsilons[sigma]})
-    lab.record({f"{TAGS[sigma]}_eps_prv": epsilons_prv[sigma]})
-    print(f"σ = {sigma}: ε = {epsilons[sigma]:.2f} by RDP, {epsilons_prv[sigma]:.2f} by PRV")
-
 PHI_DP, scores_dp, attacked = {}, {}, {}
 for sigma, tag in TAGS.items():
-    PHI_DP[sigma] = attacks.label_logit_from_logits(population.logits(private[sigma], X), y)
+    PHI_DP[sigma] = attacks.label_logit_from_logits(
+        population.logits([model[sigma] for model in private], X), y
+    )
     scores_dp[sigma] = attacks.lira_scores(
         PHI_DP[sigma], IN_DP, 0, online=False, min_variance=VARIANCE_FLOOR
     )
-    lab.record({f"{tag}_acc_test": private[sigma][0].accuracy(X_test, y_test)})
+    lab.record({f"{tag}_acc_test": private[0][sigma].accuracy(X_test, y_test)})
     attacked[sigma] = {
         "loss": judge(PHI_DP[sigma][0], f"{tag}_loss", title=f"σ = {sigma}: loss attack"),
         "cal": judge(scores_dp[sigma], f"{tag}_cal", title=f"σ = {sigma}: calibrated attack"),
@@ -723,6 +740,17 @@ lab.claim(
 
 
 # %% id="audit"
+# The network of the second half of this section starts to train now, in the background.
+N_CANARIES = lab.pick(smoke=150, quick=1_000)
+rng = np.random.default_rng(2)
+canaries = rng.choice(POOL, N_CANARIES, replace=False)
+y_wrong = y.clone()
+y_wrong[canaries] = (y[canaries] + torch.from_numpy(rng.integers(1, 10, N_CANARIES))) % 10
+canary_member = rng.random(POOL) < 0.5
+canary_training = population.train_mlps(
+    X, y_wrong, canary_member[None], [2], epochs=EPOCHS, workers=WORKERS
+)
+
 N_SPLITS = lab.pick(smoke=3, quick=60)
 
 
@@ -806,19 +834,10 @@ lab.claim(
 # %% [markdown] id="canary-idea"
 # ### Canaries
 #
-# A **canary** is a record planted to be a good witness. We give {{ n_canaries:,d }} images of the pool a wrong label, toss new coins for everybody, and train the overfit network once more. A network will hardly call this seven a three unless it has seen this seven *labelled* three. The plain true-label logit, of the wrong label, is enough of an attack.
+# A **canary** is a record planted to be a good witness. We give {{ n_canaries:,d }} images of the pool a wrong label, toss new coins for everybody, and train the overfit network once more. (It has been training since the section began.) A network will hardly call this seven a three unless it has seen this seven *labelled* three. The plain true-label logit, of the wrong label, is enough of an attack.
 
 # %% id="canaries"
-N_CANARIES = lab.pick(smoke=150, quick=1_000)
-rng = np.random.default_rng(2)
-canaries = rng.choice(POOL, N_CANARIES, replace=False)
-y_wrong = y.clone()
-y_wrong[canaries] = (y[canaries] + torch.from_numpy(rng.integers(1, 10, N_CANARIES))) % 10
-canary_member = rng.random(POOL) < 0.5
-
-canary_network = population.train_mlps(
-    X, y_wrong, canary_member[None], [2], epochs=EPOCHS, workers=WORKERS
-)[0]
+canary_network = next(canary_training)
 phi_canary = attacks.label_logit_from_logits(canary_network.logits(X), y_wrong)[canaries]
 caught = metrics.attack_metrics(phi_canary, canary_member[canaries])
 lab.record(n_canaries=N_CANARIES, canary_auc=caught["auc"], canary_tpr_1=caught["tpr_1"])
@@ -942,10 +961,14 @@ def mean_tpr(membership):
     return np.mean([metrics.tpr_at_fpr(*curve, 0.01) for curve in curves])
 
 
+ranks = {sigma: rankdata(PHI_DP[sigma], axis=1) for sigma in NOISY}
+
+
 def mean_loss_auc(sigma, membership):
-    """The mean over targets of the loss attack's AUC, for any membership."""
-    pairs = zip(PHI_DP[sigma], membership, strict=True)
-    return np.mean([metrics.auc(*metrics.roc_curve(s, m)) for s, m in pairs])
+    """The mean over targets of the loss attack's AUC, by the ranks of the members' scores."""
+    n_in = membership.sum(axis=1)
+    above = (ranks[sigma] * membership).sum(axis=1) - n_in * (n_in + 1) / 2
+    return np.mean(above / (n_in * (POOL - n_in)))
 
 
 coins = [fresh.random(IN_DP.shape) < 0.5 for _ in range(N_NULL)]
@@ -1004,7 +1027,9 @@ lab.claim(
 
 # %% id="plot-utility"
 accuracy = {
-    sigma: population.accuracies(private[sigma], X_test, y_test, workers=WORKERS)
+    sigma: population.accuracies(
+        [model[sigma] for model in private], X_test, y_test, workers=WORKERS
+    )
     for sigma in NOISE_MULTIPLIERS
 }
 for sigma, values in accuracy.items():
@@ -1110,8 +1135,10 @@ print(epsilon_after(STEPS), epsilon_after(2 * STEPS))
 def overfit_experiment(pool_size):
     """Sections 2 and 3 on the first records of the pool: what both attacks reach."""
     few = slice(pool_size)
-    networks = population.train_mlps(
-        X[few], y[few], IN[:, few], [1, *reference_seeds], epochs=EPOCHS, workers=WORKERS
+    networks = list(
+        population.train_mlps(
+            X[few], y[few], IN[:, few], [1, *reference_seeds], epochs=EPOCHS, workers=WORKERS
+        )
     )
     phi = attacks.label_logit_from_logits(population.logits(networks, X[few]), y[few])
     scores = attacks.lira_scores(phi, IN[:, few], 0, online=False, min_variance=VARIANCE_FLOOR)
@@ -1134,7 +1161,7 @@ smaller_pool = overfit_experiment(POOL // 2)
 print(smaller_pool, "half the pool")
 
 # %% [markdown] id="exercise-small-c"
-# **Exercise 5: clip harder.** Train once more at σ = 1, with $C$ = {{ small_c:.1f }} instead of {{ dp_clip:.0f }}, and measure the test accuracy. What happens to ε? What happens to the accuracy, and to the *size of a step*? Step and noise both shrink with $C$ while the learning rate stays. (`dataclasses.replace(settings, max_grad_norm=...)` gives the new settings; `population.train_mlps_dpsgd(X, y, is_member[None], [0], (σ,), new_settings)[σ][0]` trains one network.)
+# **Exercise 5: clip harder.** Train once more at σ = 1, with $C$ = {{ small_c:.1f }} instead of {{ dp_clip:.0f }}, and measure the test accuracy. What happens to ε? What happens to the accuracy, and to the *size of a step*? Step and noise both shrink with $C$ while the learning rate stays. (`dataclasses.replace(settings, max_grad_norm=...)` gives the new settings; `next(population.train_mlps_dpsgd(X, y, is_member[None], [0], [σ], new_settings))[σ]` trains one network.)
 
 
 # %% id="clip-harder" tags=["exercise-5"]
@@ -1142,8 +1169,8 @@ def train_with_clipping_norm(max_grad_norm):
     """A network trained like the target at σ = 1, with another clipping norm."""
     # BEGIN SOLUTION
     other = dataclasses.replace(settings, max_grad_norm=max_grad_norm)
-    trained = population.train_mlps_dpsgd(X, y, is_member[None], [0], (1.0,), other)
-    return trained[1.0][0]
+    trained = population.train_mlps_dpsgd(X, y, is_member[None], [0], [1.0], other)
+    return next(trained)[1.0]
     # STUB return None
     # END SOLUTION
 

@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import torch
+from scipy.special import betaincinv
 from sklearn.metrics import roc_curve
 
 from course_lib.audit import tradeoff_tpr
@@ -112,6 +113,61 @@ def all_targets(scores, designs):
     return np.mean(tprs)
 
 
+def online(target, references, member_of_reference):
+    """Online LiRA with two shared variances."""
+    inside, outside = member_of_reference, ~member_of_reference
+    means, variances = [], []
+    for side in (inside, outside):
+        n = np.maximum(side.sum(0), 1)
+        mean = np.where(side, references, 0).sum(0) / n
+        each = np.where(side, (references - mean) ** 2, 0).sum(0) / np.maximum(n - 1, 1)
+        means.append(mean)
+        variances.append(each.mean())
+    z_in, z_out = ((target - m) / np.sqrt(v) for m, v in zip(means, variances, strict=True))
+    return z_out**2 / 2 - z_in**2 / 2 + 0.5 * np.log(variances[1] / variances[0])
+
+
+def evaluate_all_targets(scores, designs):
+    """Three attacks on each network, with all the others as references."""
+    found = []
+    for t in range(len(scores)):
+        others = [m for m in range(len(scores)) if m != t]
+        references = scores[others], designs[others]
+        for attack in (
+            scores[t],
+            calibrate(scores[t], *references),
+            online(scores[t], *references),
+        ):
+            found.append(measures(attack, designs[t]))
+    return found
+
+
+def audit(scores, member, seed):
+    """The one-run bound at δ = 0: the best pair of thresholds on one half, counted on the other."""
+    order = np.random.default_rng(seed).permutation(len(scores))
+    first, second = np.array_split(order, 2)
+    counts = np.unique(np.round(np.geomspace(1, len(first), 80)).astype(int))
+    ranked = first[np.argsort(-scores[first])]
+    right_in = np.cumsum(member[ranked])
+    right_out = np.cumsum(~member[ranked[::-1]])
+    best = (0.0, None)
+    for n_in in (0, *counts):
+        for n_out in (0, *counts):
+            guesses = n_in + n_out
+            if not 0 < guesses <= len(first):
+                continue
+            right = (right_in[n_in - 1] if n_in else 0) + (right_out[n_out - 1] if n_out else 0)
+            rate = betaincinv(right, guesses - right + 1, 0.05) if right else 0.0
+            if rate > best[0]:
+                best = (rate, (n_in, n_out))
+    n_in, n_out = best[1]
+    says_in = scores[second] >= (scores[ranked[n_in - 1]] if n_in else np.inf)
+    says_out = scores[second] <= (scores[ranked[-n_out]] if n_out else -np.inf)
+    right = (says_in & member[second]).sum() + (says_out & ~member[second]).sum()
+    rate = betaincinv(right, says_in.sum() + says_out.sum() - right + 1, 0.05) if right else 0.0
+    return max(0.0, np.log(rate / (1 - rate))) if rate else 0.0
+
+
 def privacy(noise_multiplier):
     """ε by Opacus' two accountants, and the trade-off curve."""
     from opacus.accountants import PRVAccountant, RDPAccountant
@@ -175,6 +231,11 @@ def run(mnist, report=print):
     lap("Adam: 17 models")
     results = {"": judge(designs, scores)}
     lap("Adam: intervals")
+    evaluate_all_targets(scores, designs)
+    lap("Adam: all targets")
+    for values in (scores[0], calibrate(scores[0], scores[1:], designs[1:])):
+        results.setdefault("audits", []).append([audit(values, member, k) for k in range(61)])
+    lap("Adam: audits")
     for sigma in NOISE_MULTIPLIERS:
         networks, designs, scores = population(0, 200, private(sigma))
         lap(f"σ = {sigma}: 17 models")
@@ -182,10 +243,15 @@ def run(mnist, report=print):
         lap(f"σ = {sigma}: intervals")
         results[sigma]["accuracy"] = [accuracy(network) for network in networks]
         lap(f"σ = {sigma}: test accuracies")
+        evaluate_all_targets(scores, designs)
+        lap(f"σ = {sigma}: all targets")
         if sigma == 0.6:
             fresh = np.random.default_rng(9)
             for _ in range(60):
-                all_targets(scores, fresh.random(designs.shape) < 0.5)
+                coins = fresh.random(designs.shape) < 0.5
+                all_targets(scores, coins)
+                for t in range(len(scores)):
+                    measures(scores[t], coins[t])
             lap("fresh coins")
         if sigma:
             privacy(sigma)

@@ -11,6 +11,7 @@ from course_lib.population import (
     accuracies,
     coin_membership,
     logits,
+    start_workers,
     train_mlp,
     train_mlps,
     train_mlps_dpsgd,
@@ -38,8 +39,7 @@ def assert_same_network(a, b, **tolerance):
         torch.testing.assert_close(own, other, **tolerance)
 
 
-def test_adam_equals_torch_optim_and_autograd(records):
-    X, y = records
+def assert_trains_like_torch_optim(X, y):
     network = torch_network(initial_mlp(4, n_features=15))
     optimizer = torch.optim.Adam(network.parameters(), lr=2e-3)
     generator = torch.Generator().manual_seed(4)
@@ -55,10 +55,32 @@ def test_adam_equals_torch_optim_and_autograd(records):
         torch.testing.assert_close(own, expected, atol=2e-5, rtol=1e-4)
 
 
+def test_adam_equals_torch_optim_and_autograd(records):
+    X, y = records
+    assert_trains_like_torch_optim(X, y)
+
+
+def test_blank_features_train_like_all_others(records):
+    X, y = records
+    X = X.clone()
+    X[:, [2, 7, 8]] = X.min() - 1  # blank in every row; feature 4 only in some
+    X[:40, 4] = X.min()
+    assert_trains_like_torch_optim(X, y)
+
+
+def test_workers_started_ahead_train_the_same_networks(records):
+    X, y = records
+    start_workers(2)
+    ahead = train_mlps(X, y, design(3), [1, 2, 3], workers=2, epochs=1)
+    here = train_mlps(X, y, design(3), [1, 2, 3], workers=1, epochs=1)
+    for a, b in zip(ahead, here, strict=True):
+        assert_same_network(a, b, atol=0, rtol=0)
+
+
 def test_a_population_is_its_models_trained_one_by_one(records):
     X, y = records
     IN = design(3)
-    population = train_mlps(X, y, IN, [7, 8, 9], workers=1, epochs=2)
+    population = list(train_mlps(X, y, IN, [7, 8, 9], workers=1, epochs=2))
     for network, member, seed in zip(population, IN, [7, 8, 9], strict=True):
         member = torch.from_numpy(member)
         with torch.no_grad():
@@ -70,6 +92,7 @@ def test_the_number_of_workers_changes_no_bit(records):
     alone = train_mlps(X, y, design(3), [1, 2, 3], workers=1, epochs=2)
     with joblib.parallel_config(backend="threading"):
         together = train_mlps(X, y, design(3), [1, 2, 3], workers=2, epochs=2)
+        together = list(together)
     for a, b in zip(alone, together, strict=True):
         assert_same_network(a, b, atol=0, rtol=0)
 
@@ -77,11 +100,11 @@ def test_the_number_of_workers_changes_no_bit(records):
 def test_private_populations_are_sorted_by_noise_multiplier(records):
     X, y = records
     IN = design(2)
-    by_sigma = train_mlps_dpsgd(X, y, IN, [5, 6], [0.0, 2.0, 0.5], SETTINGS, workers=1)
-    assert list(by_sigma) == [0.0, 2.0, 0.5]
-    for sigma, population in by_sigma.items():
-        for network, member, seed in zip(population, IN, [5, 6], strict=True):
-            member = torch.from_numpy(member)
+    population = train_mlps_dpsgd(X, y, IN, [5, 6], [0.0, 2.0, 0.5], SETTINGS, workers=1)
+    for by_sigma, member, seed in zip(population, IN, [5, 6], strict=True):
+        assert list(by_sigma) == [0.0, 2.0, 0.5]
+        member = torch.from_numpy(member)
+        for sigma, network in by_sigma.items():
             (alone,) = train_dpsgd(X[member], y[member], seed, [sigma], SETTINGS)
             assert_same_network(network, alone, atol=1e-5, rtol=1e-5)
 
@@ -89,16 +112,18 @@ def test_private_populations_are_sorted_by_noise_multiplier(records):
 def test_progress_counts_every_model(records):
     seen = []
     X, y = records
-    train_mlps(
+    networks = train_mlps(
         X, y, design(3), [1, 2, 3], workers=1, on_done=lambda k, n: seen.append((k, n)), epochs=1
     )
+    assert seen == []
+    list(networks)
     assert seen == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_training_leaves_the_number_of_threads_as_it_was(records):
     X, y = records
     before = torch.get_num_threads()
-    train_mlps(X, y, design(1), [1], workers=1, epochs=1)
+    list(train_mlps(X, y, design(1), [1], workers=1, epochs=1))
     assert torch.get_num_threads() == before
 
 
