@@ -389,8 +389,12 @@ def _describe(error):
             f"cell {position.number} ({position.cell_id}): {error.reason}",
             f"its first line: {position.first_line}",
         ]
+    if isinstance(error, ExecutionFailed):
+        first_lines = [text.splitlines()[0] for text in lines]  # a message may have dozens
+    else:
+        first_lines = [line for text in lines for line in text.splitlines()]
+    headline = printable("; ".join(first_lines).replace(":; ", ": "))
     lines = [printable(line) for text in lines for line in text.splitlines()]
-    headline = "; ".join(lines).replace(":; ", ": ")
     if getattr(error, "log", ""):
         lines.append("the kernel's last words:")
         lines += [f"  {printable(line)}" for line in error.log.splitlines()]

@@ -267,22 +267,27 @@ def changes(recorded, current):
     """
     reasons = []
     for name, digest in recorded.items():
-        if name not in current and not _is_inside(name):
-            reasons.append(f"{name} is no file of the course")
-        elif name not in current and not (ROOT / name).is_file():
+        found = current.get(name) or _digest_inside(name)
+        if found is None:
             reasons.append(f"{name} is gone")
-        elif (current.get(name) or _sha256(ROOT / name)) != digest:
+        elif found != digest:
             reasons.append(f"{name} changed")
     reasons += [f"{name} is new" for name in current if name not in recorded]
     return reasons
 
 
-def _is_inside(name):
-    """Tell whether a path from a results file, which anyone may have written, is the course's."""
+def _digest_inside(name):
+    """Return the SHA-256 of a file of the course, or None where there is none.
+
+    The name is that of a results file, which anyone may have written: nothing outside is read.
+    """
     try:
-        return (ROOT / name).resolve().is_relative_to(ROOT)
-    except (ValueError, OSError):  # such as a zero byte, or a thousand letters
-        return False
+        path = (ROOT / name).resolve()
+        if not path.is_relative_to(ROOT) or not path.is_file():
+            return None
+    except (ValueError, OSError):  # such as a zero byte in it, or a thousand letters
+        return None
+    return _sha256(path)
 
 
 def moved_versions(contents):
@@ -375,8 +380,10 @@ def _problem_with_meta(meta):
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < 1e9:
         return "'seconds' in 'meta' must be a number of seconds"
     try:
-        datetime.date.fromisoformat(meta["date"])
+        is_day = datetime.date.fromisoformat(meta["date"]).isoformat() == meta["date"]
     except (TypeError, ValueError):
+        is_day = False
+    if not is_day:
         return "'date' in 'meta' must be a day such as 2026-01-31"
     return None
 

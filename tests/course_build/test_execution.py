@@ -225,3 +225,61 @@ def test_a_long_path_for_temporary_files_does_no_harm(tmp_path, monkeypatch):
 def test_outputs_are_the_same_again():
     cells = "import sys\nprint(1)\nprint(2, file=sys.stderr)\nprint(3)", "{'a', 'b', 'c'}"
     assert execute(*cells).notebook == execute(*cells).notebook
+
+
+def test_the_number_of_threads_is_fixed_whatever_the_environment_says(monkeypatch):
+    """It changes the last bits of a sum, so also those of every figure that follows."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    monkeypatch.setenv("MKL_DYNAMIC", "TRUE")
+    names = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "MKL_DYNAMIC"]
+    execution = execute(
+        f"import os, numpy, threadpoolctl\nprint([os.environ[name] for name in {names}])\n"
+        "print({pool['num_threads'] for pool in threadpoolctl.threadpool_info()})"
+    )
+    execution.check()
+    assert printed(execution, "cell-1") == "['2', '2', '2', 'FALSE']\n{2}\n"
+
+
+def test_the_section_is_the_last_heading_above_the_cell():
+    cells = [
+        v4.new_markdown_cell("# Title", id="a"),
+        v4.new_markdown_cell("## The attack ##\nprose\n\n```\n# a comment\n```", id="b"),
+        v4.new_markdown_cell("no heading, #tag", id="c"),
+        v4.new_code_cell("x = 1", id="d"),
+    ]
+    execution = Execution(
+        v4.new_notebook(cells=cells), directory=Path.cwd(), environment={}, timeout=60
+    )
+    assert execution.wait(60)
+    assert execution.position.section == "The attack"
+
+
+def test_a_stopped_cell_may_clean_up_and_no_other_is_begun():
+    source = "try:\n    print(1, flush=True)\n    time.sleep(60)\nfinally:\n    print('cleaned up')"
+    execution = Execution(
+        notebook("import time", source, "print('never')"),
+        directory=Path.cwd(),
+        environment={},
+        timeout=60,
+    )
+    until(lambda: printed(execution, "cell-2"), seconds=20)
+    execution.stop()
+    assert failure(execution).interrupted
+    assert printed(execution, "cell-2") == "1\ncleaned up\n"
+    assert printed(execution, "cell-3") == ""
+
+
+@pytest.mark.parametrize("end", ["stop", "kill"])
+def test_a_cell_that_ignores_the_interruption_is_killed(end, monkeypatch):
+    monkeypatch.setattr("course_build.execution._GRACE_SECONDS", 0.5)
+    source = (
+        "import os, time\nprint(os.getpid(), flush=True)\nwhile True:\n"
+        "    try:\n        time.sleep(1)\n    except KeyboardInterrupt:\n        print('no')"
+    )
+    execution = Execution(notebook(source), directory=Path.cwd(), environment={}, timeout=60)
+    until(lambda: printed(execution, "cell-1"), seconds=20)
+    began = time.monotonic()
+    getattr(execution, end)()
+    assert 0.5 * (end == "stop") < time.monotonic() - began < 4
+    assert failure(execution).interrupted
+    until(lambda: not alive(int(printed(execution, "cell-1").split()[0])))

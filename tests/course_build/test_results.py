@@ -1,13 +1,18 @@
-import builtins
 import datetime
 import json
 import math
+import os
+import re
+from pathlib import Path
 
+import jsonschema
 import pytest
 
 from course_build import results as course_results
 from course_build.results import (
     META_KEYS,
+    ROOT,
+    SCHEMA_FILE,
     ResultsError,
     check_writable,
     lab_inputs,
@@ -41,6 +46,25 @@ def path(tmp_path):
     path = tmp_path / "x.json"
     write_results(path, RUN, META)
     return path
+
+
+def fits_the_schema(path):
+    schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
+    validator = jsonschema.Draft202012Validator(schema)
+    return validator.is_valid(json.loads(path.read_text(encoding="utf-8")))
+
+
+def test_the_schema_is_one_and_fits_what_is_written(path):
+    jsonschema.Draft202012Validator.check_schema(json.loads(SCHEMA_FILE.read_text("utf-8")))
+    assert fits_the_schema(path)
+
+
+def test_what_the_authors_of_pages_are_told_names_every_part():
+    page = (ROOT / "data" / "results" / "README.md").read_text(encoding="utf-8")
+    schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
+    assert SCHEMA_FILE.name in page
+    assert set(schema["required"]) == set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+    assert schema["properties"]["meta"]["required"] == list(META_KEYS)
 
 
 def changed(path, change):
@@ -79,22 +103,32 @@ def test_nan_is_not_written_and_the_old_file_stays(value, path):
     assert path.read_bytes() == before
 
 
-def test_a_full_disk_leaves_the_old_file(path, monkeypatch):
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_leaves_the_old_file(path):
     before = path.read_bytes()
-
-    def full(*arguments, **options):
-        file = real_open(*arguments, **options)
-        if "part" in str(arguments[0]):
-            file.write("half of")
-            file.write = lambda text: (_ for _ in ()).throw(OSError(28, "No space left on device"))
-        return file
-
-    real_open = builtins.open
-    monkeypatch.setattr(builtins, "open", full)
+    (path.parent / f"x.json.{os.getpid()}.part").symlink_to("/dev/full")
     with pytest.raises(ResultsError, match=r"x\.json cannot be written: No space left"):
-        write_results(path, RUN, META)
-    monkeypatch.undo()
+        write_results(path, {**RUN, "claims": []}, META)
     assert [p.name for p in path.parent.iterdir()] == ["x.json"]
+    assert path.read_bytes() == before
+
+
+def test_an_interruption_in_mid_write_leaves_the_old_file(path, monkeypatch):
+    def interrupt(number):
+        raise KeyboardInterrupt
+
+    before = path.read_bytes()
+    monkeypatch.setattr(os, "fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_results(path, {**RUN, "claims": []}, META)
+    assert [p.name for p in path.parent.iterdir()] == ["x.json"]
+    assert path.read_bytes() == before
+
+
+def test_what_would_be_refused_is_not_written(path):
+    before = path.read_bytes()
+    with pytest.raises(ResultsError, match=r"x\.json: 'seconds' in 'meta' must be a number"):
+        write_results(path, RUN, {**META, "seconds": -1})
     assert path.read_bytes() == before
 
 
@@ -156,6 +190,13 @@ def test_what_is_no_results_file_is_named(text, says, path):
         (lambda c: c["meta"].update(inputs=["x"]), "'inputs' .* must map names to texts"),
         (lambda c: c["meta"].update(versions={"torch": 2}), "'versions' .* must map names"),
         (lambda c: c["meta"].update(date="yesterday"), "'date' .* must be a day"),
+        (lambda c: c["meta"].update(date="20260131"), "'date' .* must be a day"),
+        (lambda c: c["meta"].update(device=None), "'device' .* must be a text"),
+        (lambda c: c["meta"].update(seconds="long"), "'seconds' .* must be a number"),
+        (lambda c: c["meta"].update(seconds=-1), "'seconds' .* must be a number"),
+        (lambda c: c["results"].update({"a\x1b[2J": 1}), r"the name 'a\\x1b\[2J' must be"),
+        (lambda c: c["data"].update({"ROC": [[1]]}), "the name 'ROC' must be"),
+        (lambda c: c["claims"][0].update(id="A b"), "the claim's id 'A b' must be"),
         (lambda c: c.pop("claims"), "must hold results, data, claims, meta"),
         (lambda c: c.update(more=1), "must hold results, data, claims, meta"),
         (lambda c: c.update(results=[]), "'results' must be an object"),
@@ -175,6 +216,8 @@ def test_a_results_file_with_a_fault_is_refused(change, says, path):
     changed(path, lambda contents: change(contents) and None)
     with pytest.raises(ResultsError, match=rf"x\.json.*{says}.*build_results\.py x"):
         read_results(path)
+    comes_twice = "twice" in says  # the one rule that JSON Schema cannot say
+    assert fits_the_schema(path) == comes_twice
 
 
 def test_a_number_beyond_floats_is_refused(path):
@@ -195,6 +238,28 @@ def test_an_unwritable_path_is_found_before_the_run(tmp_path):
     (tmp_path / "x.json").mkdir()
     with pytest.raises(ResultsError, match=r"x\.json cannot be written: it is a folder"):
         check_writable(tmp_path / "x.json")
+
+
+def test_a_folder_that_is_read_only_is_found_before_the_run(tmp_path_factory):
+    """For root, who may write anywhere, as another user."""
+    folder = tmp_path_factory.mktemp("read-only", numbered=True)
+    user = os.geteuid()
+    for parent in [folder, *folder.parents][:3]:  # pytest's folders are closed to others
+        if user == 0:
+            parent.chmod(0o755)
+    folder.chmod(0o555)
+    try:
+        if user == 0:
+            os.seteuid(65534)
+        with pytest.raises(ResultsError, match=r"x\.json cannot be written: Permission denied"):
+            check_writable(folder / "x.json")
+        with pytest.raises(ResultsError, match=r"x\.json cannot be written: Permission denied"):
+            write_results(folder / "x.json", RUN, META)
+    finally:
+        if user == 0:
+            os.seteuid(0)
+        folder.chmod(0o755)
+    assert not list(folder.iterdir())
 
 
 def test_somebody_elses_file_is_not_replaced(tmp_path):
@@ -235,13 +300,20 @@ def tree(tmp_path, monkeypatch):
 
 def test_inputs_are_the_source_and_the_library(tree):
     root, source, contents = tree
-    (root / "course_lib" / "locale").mkdir()
-    (root / "course_lib" / "locale" / "fr.mo").write_text("catalog")
+    for name in ("locale/fr.mo", "locale/fr/notes.txt", "fonts/cjk.otf", "fonts/OFL.txt"):
+        (root / "course_lib" / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / "course_lib" / name).write_text("cannot change a figure")
+    for name in ("__pycache__/a.pyc", ".a.py.swp", "c.pyc"):
+        (root / "course_lib" / name).parent.mkdir(exist_ok=True)
+        (root / "course_lib" / name).write_text("left by a tool")
+    (root / "course_lib" / "table.csv").write_text("read by the library")
     assert list(lab_inputs(source)) == [
         "course_lib/a.py",
         "course_lib/exercises/b.py",
+        "course_lib/table.csv",
         "source/x.py",
     ]
+    (root / "course_lib" / "table.csv").unlink()
     assert stale_reasons(source, contents) == []
 
 
