@@ -12,6 +12,7 @@ of cores. joblib starts the processes, so joblib.parallel_config chooses where t
 """
 
 import threading
+from concurrent.futures import Future
 
 import joblib
 import numpy as np
@@ -288,7 +289,29 @@ def _start(trainer, X, y, IN, seeds, workers, on_done, training):
         joblib.delayed(_train_one)(trainer, X, y, member, seed, training)
         for member, seed in zip(IN, seeds, strict=True)
     )
+    if joblib.effective_n_jobs(workers) > 1:
+        trained = _kept_going(trained, len(seeds))
     return _handed_over(trained, len(seeds), on_done)
+
+
+def _kept_going(results, total):
+    """Take results as they come, so that they need not wait for a reader, who may never come.
+
+    A reader who runs a cell again drops the first iterator; joblib would then break off its tasks.
+    """
+    futures = [Future() for _ in range(total)]
+
+    def take():
+        try:
+            for future, result in zip(futures, results, strict=True):
+                future.set_result(result)
+        except BaseException as error:
+            for future in futures:
+                if not future.done():
+                    future.set_exception(error)
+
+    threading.Thread(target=take, daemon=True).start()
+    return (future.result() for future in futures)
 
 
 def _handed_over(trained, total, on_done):

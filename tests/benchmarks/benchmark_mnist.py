@@ -68,8 +68,8 @@ def population_rate():
     X = straightforward.pixels(mnist.x_train[pool])
     y = torch.from_numpy(mnist.y_train[pool].astype(np.int64))
     IN = rng.random((17, 4_000)) < 0.5
-    train_mlps(X, y, IN[:2], range(2), epochs=1)
-    elapsed = seconds(lambda: train_mlps(X, y, IN, range(17), epochs=EPOCHS))
+    list(train_mlps(X, y, IN[:2], range(2), epochs=1))
+    elapsed = seconds(lambda: list(train_mlps(X, y, IN, range(17), epochs=EPOCHS)))
     return FLOP_PER_ROW * IN.sum() * EPOCHS / elapsed, elapsed
 
 

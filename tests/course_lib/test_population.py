@@ -77,6 +77,22 @@ def test_workers_started_ahead_train_the_same_networks(records):
         assert_same_network(a, b, atol=0, rtol=0)
 
 
+def test_an_iterator_that_is_dropped_disturbs_no_later_training(records, capfd):
+    X, y = records
+    next(train_mlps(X, y, design(6), range(6), workers=2, epochs=3))
+    later = list(train_mlps(X, y, design(3), [1, 2, 3], workers=2, epochs=1))
+    here = train_mlps(X, y, design(3), [1, 2, 3], workers=1, epochs=1)
+    for a, b in zip(later, here, strict=True):
+        assert_same_network(a, b, atol=0, rtol=0)
+    assert "Exception" not in capfd.readouterr().err
+
+
+def test_an_error_in_a_worker_reaches_the_reader(records):
+    X, y = records
+    with pytest.raises(IndexError):
+        list(train_mlps(X, y + 100, design(2), [1, 2], workers=2, epochs=1))
+
+
 def test_a_population_is_its_models_trained_one_by_one(records):
     X, y = records
     IN = design(3)
