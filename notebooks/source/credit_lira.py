@@ -641,7 +641,7 @@ plots.show(
 )
 strictest = np.quantile(online[~IN], 1 - ALPHAS[1])
 hits = (IN & (online > strictest)).sum(axis=0)
-top_ten = np.sort(hits)[-10:].sum() / hits.sum()
+top_ten = np.sort(hits)[-10:].sum() / max(hits.sum(), 1)
 print(f"the ten most frequent records account for {top_ten:.0%} of online LiRA's hits at 0.1% FPR")
 lab.record(top_ten_share=top_ten)
 lab.claim(
