@@ -1,7 +1,8 @@
-"""The models that the labs train: a small network, and logistic regression."""
+"""The models that the labs train: a small network, logistic regression, residual networks."""
 
 import itertools
 import math
+import threading
 from dataclasses import dataclass
 
 import numpy as np
@@ -275,3 +276,87 @@ def _checked_problem(A, y, lam, weights):
                 f"{which} has no record with label {label}: a classifier needs both classes"
             )
     return A, signs, W
+
+
+# --- convolutional networks for CIFAR-10 --------------------------------------------------------
+
+
+class SmallResNet(torch.nn.Module):
+    """A residual network (He et al. 2016) small enough to train in seconds on a CPU core.
+
+    A stem and three blocks, the second and third of which halve the picture; then the mean over
+    the picture and a linear layer. Its GroupNorm looks at one image at a time, so that a record's
+    gradient and its score never depend on the rest of the batch; no layer works in place, which
+    Opacus' hooks need.
+
+    Args:
+        widths: channels of the three blocks, multiples of four.
+        n_classes: outputs.
+    """
+
+    def __init__(self, widths=(16, 32, 64), n_classes=10):
+        super().__init__()
+        first, second, third = widths
+        self.stem = torch.nn.Conv2d(3, first, 3, stride=2, padding=1, bias=False)
+        self.norm = torch.nn.GroupNorm(first // 4, first)
+        self.blocks = torch.nn.Sequential(
+            _ResidualBlock(first, first, stride=1),
+            _ResidualBlock(first, second, stride=2),
+            _ResidualBlock(second, third, stride=2),
+        )
+        self.head = torch.nn.Linear(third, n_classes)
+
+    def forward(self, images):
+        """Class scores, n × k, of images, n × 3 × 32 × 32."""
+        return self.head(self.blocks(self.norm(self.stem(images)).relu()).mean((2, 3)))
+
+
+class _ResidualBlock(torch.nn.Module):
+    def __init__(self, n_in, n_out, stride):
+        super().__init__()
+        self.conv1 = torch.nn.Conv2d(n_in, n_out, 3, stride=stride, padding=1, bias=False)
+        self.norm1 = torch.nn.GroupNorm(n_out // 4, n_out)
+        self.conv2 = torch.nn.Conv2d(n_out, n_out, 3, padding=1, bias=False)
+        self.norm2 = torch.nn.GroupNorm(n_out // 4, n_out)
+        self.shortcut = torch.nn.Identity()
+        if stride != 1 or n_in != n_out:
+            self.shortcut = torch.nn.Conv2d(n_in, n_out, 1, stride=stride, bias=False)
+
+    def forward(self, x):
+        inner = self.norm2(self.conv2(self.norm1(self.conv1(x)).relu()))
+        return (inner + self.shortcut(x)).relu()
+
+
+ARCHITECTURES = ("small", "resnet18", "resnet18-dp")
+_one_at_a_time = threading.Lock()  # PyTorch's global random state is borrowed
+
+
+def initial_convnet(architecture, seed):
+    """A convolutional network for images of 3 × 32 × 32 and ten classes, with weights from seed.
+
+    Args:
+        architecture: ``"small"``, SmallResNet; ``"resnet18"``, torchvision's, with BatchNorm; or
+            ``"resnet18-dp"``, the same made fit for DP-SGD by Opacus' ModuleValidator: GroupNorm
+            for BatchNorm, which mixes the records of a batch, and nothing in place.
+        seed: int. PyTorch's global random state is left as it was.
+
+    Raises:
+        ValueError: for an unknown architecture.
+    """
+    if architecture not in ARCHITECTURES:
+        raise ValueError(
+            f"architecture is {architecture!r}; expected one of {', '.join(ARCHITECTURES)}"
+        )
+    with _one_at_a_time, torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        if architecture == "small":
+            return SmallResNet()
+        from course_lib.resnet18 import plain_resnet18, private_resnet18
+
+        if architecture == "resnet18":
+            return plain_resnet18()
+        network = private_resnet18()
+    for module in network.modules():
+        if isinstance(module, torch.nn.ReLU):
+            module.inplace = False
+    return network
