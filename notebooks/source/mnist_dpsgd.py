@@ -18,7 +18,7 @@
 #
 # | what | in this lab |
 # |---|---|
-# | unit of privacy | one image with its label: one *record*. Someone who wrote $k$ of the images is protected $k$ times less: by $k\varepsilon$ |
+# | unit of privacy | one image with its label: one *record*. Someone who wrote $k$ of the images is protected $k$ times less: by $k\varepsilon$, and a larger δ |
 # | adjacency | add/remove: two training sets are neighbours when one holds one record more than the other |
 # | public | the size of the pool, the scaling of the pixels, the architecture, and every setting of the training |
 # | private | who of the pool is a member, and so the exact number of members |
