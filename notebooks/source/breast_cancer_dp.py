@@ -69,7 +69,7 @@ SEEDS = range(lab.pick(smoke=2, quick=50))
 N_GAMES = lab.pick(smoke=2, quick=40)  # coin-flipped splits
 N_DRAWS = lab.pick(smoke=100, quick=2_000)  # of Laplace noise
 N_BOOTSTRAP = lab.pick(smoke=20, quick=1_000)
-N_RECOVERED = lab.pick(smoke=5, quick=500)  # fits of the library in the check of section 5
+N_RECOVERED = lab.pick(smoke=5, quick=300)  # fits of the library in the check of section 5
 N_LUCKY = lab.pick(smoke=4, quick=400)  # seeds for one point of the published curve
 WRITE_DOCUMENTS = False  # True: section 7 writes datasheet.md and model_card.md
 plt.rcParams.update(plots.STYLE)
