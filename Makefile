@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 LABS ?=
+JOBS ?= 1
 
 RUN := .venv/bin/python
 
@@ -10,27 +11,39 @@ RUN := .venv/bin/python
 KEY := $(shell $(PYTHON) -c 'import hashlib, sys; print("%d.%d-" % sys.version_info[:2] + hashlib.sha256(open("requirements.txt", "rb").read()).hexdigest()[:16])' 2>/dev/null)
 STAMP := .venv/installed-$(or $(KEY),nothing)
 
-.PHONY: help results notebooks test slow clean
+.PHONY: help results notebooks check test figures slow ci clean
 .NOTPARALLEL:
 
 help:
-	@echo 'make results     run the labs and write data/results (LABS="mnist_dpsgd" for one)'
+	@echo 'make results     run the labs that changed and write data/results (LABS="mnist_dpsgd"'
+	@echo '                 for one; JOBS=4 for several side by side)'
 	@echo 'make notebooks   make the notebooks from the sources, catalogs and results'
+	@echo 'make check       say which results and notebooks are out of date, and why'
 	@echo 'make test        lint the code, then run the fast tests'
+	@echo 'make figures     run the fast labs in full, and compare with the committed results'
+	@echo 'make ci          check, test and figures: what continuous integration runs'
 	@echo 'make slow        run the slow tests'
 	@echo 'make clean       delete .venv and what the commands leave behind (not the results)'
 	@echo 'PYTHON=python3.12 picks the Python to use: 3.11, 3.12 or 3.13'
 
 results: $(STAMP)
-	$(RUN) build_results.py $(LABS)
+	$(RUN) build_results.py --jobs $(JOBS) $(LABS)
 
 notebooks: $(STAMP)
 	$(RUN) build_notebooks.py
+
+check: $(STAMP)
+	$(RUN) build_results.py --check
 
 test: $(STAMP)
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(RUN) -m pytest
+
+figures: $(STAMP)
+	$(RUN) -m pytest -m slow tests/notebooks/test_quick_runs.py::test_figures_are_the_committed_ones
+
+ci: check test figures
 
 slow: $(STAMP)
 	$(RUN) -m pytest -m slow

@@ -192,19 +192,28 @@ def test_check_runs_nothing_and_says_what_changed(build, never_runs):
     assert f"{LAB}: out of date: course_lib/lab.py changed\n" in out
 
 
-def test_check_tells_of_results_without_a_lab(build, written):
+@pytest.fixture
+def all_fresh(monkeypatch):
+    monkeypatch.setattr(build_results, "stale_reasons", lambda source, contents: [])
+    monkeypatch.setattr(build_results, "stale_notebooks", lambda tree, labs: {})
+
+
+def test_check_tells_of_results_without_a_lab(build, written, labs, all_fresh):
+    labs.write("small")
     build.folder.mkdir()
+    (build.folder / "small.json").write_bytes(written)
+    assert build("--check", sources=labs.folder)[:2] == (0, "small: up to date\n")
     (build.folder / "of_a_lab_that_was.json").write_bytes(written)
-    status, out, _ = build("--check")
+    status, out, _ = build("--check", sources=labs.folder)
     assert status == 1 and "of_a_lab_that_was.json: belongs to no lab; delete it" in out
 
 
-def test_check_tells_of_the_course_s_notebooks(build, monkeypatch):
+def test_check_tells_of_the_course_s_notebooks(build, all_fresh, monkeypatch):
+    arguments = {"results": None, "sources": build_results.SOURCES_DIR}
+    assert build("mnist_dpsgd", "--check", **arguments)[0] == 0
     lines = {"mnist_dpsgd": ["notebooks/en/mnist_dpsgd.ipynb differs"]}
     monkeypatch.setattr(build_results, "stale_notebooks", lambda tree, labs: lines)
-    status, out, _ = build(
-        "mnist_dpsgd", "--check", results=None, sources=build_results.SOURCES_DIR
-    )
+    status, out, _ = build("mnist_dpsgd", "--check", **arguments)
     assert status == 1
     assert "  notebooks: notebooks/en/mnist_dpsgd.ipynb differs\n" in out
 

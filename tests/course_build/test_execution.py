@@ -255,7 +255,10 @@ def test_the_section_is_the_last_heading_above_the_cell():
 
 
 def test_a_stopped_cell_may_clean_up_and_no_other_is_begun():
-    source = "try:\n    print(1, flush=True)\n    time.sleep(60)\nfinally:\n    print('cleaned up')"
+    source = (
+        "try:\n    print(1, flush=True)\n    time.sleep(60)\n"
+        "except KeyboardInterrupt:\n    print('cleaned up')"
+    )
     execution = Execution(
         notebook("import time", source, "print('never')"),
         directory=Path.cwd(),
