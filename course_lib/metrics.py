@@ -5,6 +5,7 @@ shape; arrays of any shape are accepted and read as one long list. Counts and ra
 Records with the same score are never separated: a threshold takes all of them or none.
 """
 
+import copy
 import math
 
 import numpy as np
@@ -178,23 +179,32 @@ def pair_intervals(scores, IN, rng, reps=1000, level=0.95):
     Raises:
         TypeError, ValueError: as ``roc_curve``; also if ``scores`` is not two-dimensional.
     """
-    scores = np.asarray(scores)
-    if scores.ndim != 2:
-        raise ValueError(
-            f"scores has shape {scores.shape}: expected one row a model, one column a record"
-        )
-    n_models, n_records = scores.shape
-    ranking = _Ranking(*_checked(scores, IN))
-    model_rng, record_rng = rng.spawn(2)
-    pair_parts = [np.divmod(pairs, n_records) for pairs in (ranking.members, ranking.others)]
+    values = _pair_values(scores, IN, *rng.spawn(2), reps, level)
+    return _percentiles(values, level)
 
-    def weights():
-        for count in _chunks(ranking, reps, level):
-            of_model = _resample_counts(n_models, count, model_rng)
-            of_record = _resample_counts(n_records, count, record_rng)
-            yield [of_model[:, model] * of_record[:, record] for model, record in pair_parts]
 
-    return _intervals(ranking, weights(), level)
+def pair_difference_intervals(first, second, IN, rng, reps=1000, level=0.95):
+    """Return bootstrap intervals for how far one attack's figures lie above another's.
+
+    Both are measured on the same resamples of models and records, as pair_intervals draws them.
+    What the two attacks share cancels: their own intervals may overlap where that of the
+    difference does not contain zero.
+
+    Args:
+        first, second: M × P arrays, the scores of the two attacks.
+        IN, rng, reps, level: as for ``pair_intervals``.
+
+    Returns:
+        A dict from each name in ``METRICS`` to ``(low, high)`` of the difference, first − second.
+
+    Raises:
+        TypeError, ValueError: as ``pair_intervals``.
+    """
+    seeds = rng.spawn(2)
+    found, other = (
+        _pair_values(scores, IN, *copy.deepcopy(seeds), reps, level) for scores in (first, second)
+    )
+    return _percentiles({name: found[name] - other[name] for name in METRICS}, level)
 
 
 def chance_tpr(alpha, n_nonmembers):
@@ -350,16 +360,44 @@ def _resamples(ranking, rng, reps, level):
         )
 
 
+def _pair_values(scores, IN, model_rng, record_rng, reps, level):
+    """Return each figure on every resample of models and records: a dict of arrays."""
+    scores = np.asarray(scores)
+    if scores.ndim != 2:
+        raise ValueError(
+            f"scores has shape {scores.shape}: expected one row a model, one column a record"
+        )
+    n_models, n_records = scores.shape
+    ranking = _Ranking(*_checked(scores, IN))
+    pair_parts = [np.divmod(pairs, n_records) for pairs in (ranking.members, ranking.others)]
+
+    def weights():
+        for count in _chunks(ranking, reps, level):
+            of_model = _resample_counts(n_models, count, model_rng)
+            of_record = _resample_counts(n_records, count, record_rng)
+            yield [of_model[:, model] * of_record[:, record] for model, record in pair_parts]
+
+    return _resampled(ranking, weights())
+
+
 def _intervals(ranking, resamples, level):
+    return _percentiles(_resampled(ranking, resamples), level)
+
+
+def _resampled(ranking, resamples):
     values = {name: [] for name in METRICS}
     for weights in resamples:
         found = ranking.weighted_metrics(*weights)
         for name, collected in values.items():
             collected.append(found[name])
+    return {name: np.concatenate(collected) for name, collected in values.items()}
+
+
+def _percentiles(values, level):
     tail = (1 - level) / 2
     intervals = {}
     for name, collected in values.items():
-        low, high = np.nanquantile(np.concatenate(collected), [tail, 1 - tail])
+        low, high = np.nanquantile(collected, [tail, 1 - tail])
         intervals[name] = (float(low), float(high))
     return intervals
 

@@ -208,6 +208,44 @@ def test_shared_records_widen_the_interval():
     assert high - low > 4 * (naive[1] - naive[0])
 
 
+@pytest.mark.parametrize("decimals", [1, 9])
+def test_difference_intervals_equal_the_literal_loop(decimals):
+    rng = np.random.default_rng(13)
+    n_models, n_records, reps = 6, 30, 40
+    IN = rng.random((n_models, n_records)) < 0.5
+    first = np.round(rng.normal(size=IN.shape) + IN, decimals)
+    second = np.round(first + rng.normal(size=IN.shape), decimals)
+    model_rng, record_rng = np.random.default_rng(14).spawn(2)
+    found = []
+    for _ in range(reps):
+        models = model_rng.integers(n_models, size=n_models)
+        records = record_rng.integers(n_records, size=n_records)
+        pairs = np.ix_(models, records)
+        both = [metrics.attack_metrics(scores[pairs], IN[pairs]) for scores in (first, second)]
+        found.append({name: both[0][name] - both[1][name] for name in metrics.METRICS})
+    fast = metrics.pair_difference_intervals(first, second, IN, np.random.default_rng(14), reps)
+    for name in metrics.METRICS:
+        slow = np.percentile([one[name] for one in found], [2.5, 97.5])
+        np.testing.assert_allclose(fast[name], slow, rtol=0, atol=1e-12, err_msg=name)
+
+
+def test_what_two_attacks_share_cancels_in_their_difference():
+    """Their own intervals overlap, and yet one is better on every resample."""
+    rng = np.random.default_rng(15)
+    IN = rng.random((40, 60)) < 0.5
+    strength = 3 * rng.exponential(size=60)  # most of the luck: which records are drawn
+    first = rng.normal(size=IN.shape) + strength * IN
+    second = first + 0.5 * rng.normal(size=IN.shape)
+    own = [
+        metrics.pair_intervals(scores, IN, np.random.default_rng(0), 200)["auc"]
+        for scores in (first, second)
+    ]
+    difference = metrics.pair_difference_intervals(first, second, IN, np.random.default_rng(0), 200)
+    assert own[0][0] < own[1][1] and difference["auc"][0] > 0
+    same = metrics.pair_difference_intervals(first, first, IN, np.random.default_rng(0), 20)
+    assert all(interval == (0, 0) for interval in same.values())
+
+
 def test_chance_is_a_little_above_alpha():
     assert round(metrics.chance_tpr(0.01, 2001), 4) == 0.0105
     assert round(metrics.chance_tpr(0.001, 2001), 4) == 0.0015
