@@ -168,10 +168,10 @@ class Lab:
         print(line.format(sentence=sentence))
 
     def progress(self, label):
-        """Return a function to call as ``show(done, total)``; it keeps one line up to date.
+        """Return a function to call as ``show(done, total, now)``; it keeps one line up to date.
 
         The line stands in the notebook's output. In the course build, and outside a notebook,
-        nothing is shown.
+        nothing is shown. ``now``, which may be left out, says in words what is being done.
 
         Parameters
         ----------
@@ -179,7 +179,7 @@ class Lab:
             What is counted, for instance ``"Models trained"``.
         """
         if os.environ.get("COURSE_RESULTS") or not _in_a_notebook():
-            return lambda done, total: None
+            return lambda done, total, now="": None
         from IPython.display import display
 
         def line(text):
@@ -188,16 +188,32 @@ class Lab:
         handle = display(line(f"{label} ..."), raw=True, display_id=True)
         started = time.monotonic()
 
-        def show(done, total):
+        def show(done, total, now=""):
             passed = time.monotonic() - started
             text = _("{label}: {done} of {total}, {passed:.0f} s")
             if done < total:
                 text = _("{label}: {done} of {total}, about {left:.0f} s left")
+            if now:
+                text += _(" ({now})")
             left = passed / done * (total - done)
             values = {"label": label, "done": done, "total": total, "passed": passed, "left": left}
+            values |= {"now": now}
             handle.update(line(text.format(**values)), raw=True)
 
         return show
+
+    def keep_in(self, folder):
+        """Return the folder where a lab keeps what takes long to compute, or None.
+
+        None in the smoke profile, and in the course build, which computes everything anew.
+
+        Parameters
+        ----------
+        folder : str or path
+        """
+        if self.profile == "smoke" or os.environ.get("COURSE_RESULTS"):
+            return None
+        return Path(folder).expanduser()
 
     def save(self):
         """End the lab: write its results where the course build wants them, or say how many.

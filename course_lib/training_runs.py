@@ -279,28 +279,29 @@ def _watched(marks, progress, epochs, done, total):
         look()
 
 
-def seconds_per_step(training, X, y, seed=0, *, device="cpu", steps=3):
-    """Time a few steps of training on copies of the first images, to foretell the whole.
+def seconds_per_image(training, X, y, *, device="cpu", n_images=400):
+    """Time a short training, to foretell a long one.
 
     Args:
-        training: networks.Training.
-        X, y: at least one image.
-        seed, device: as for networks.train_network.
-        steps: how many, after one to warm up.
+        training: networks.Training or networks.PrivateTraining.
+        X, y: at least one image; they are repeated as needed.
+        device: where to train.
+        n_images: how many images an epoch of the short training has.
 
     Returns:
-        seconds of one step.
+        seconds that one image takes in one epoch, on one thread.
     """
-    size = training.batch_size
-    index = np.arange(size) % len(X)
-    one = replace(training, epochs=1, snapshots=())
+    index = np.arange(n_images) % len(X)
+    if isinstance(training, PrivateTraining):
+        train, short = train_private, replace(training, epochs=1, steps_per_epoch=2)
+    else:
+        train, short = train_network, replace(training, epochs=1, snapshots=())
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        train_network(one, X[index], y[index], seed, device=device)
-        repeated = np.tile(index, steps)
+        train(short, X[index], y[index], 0, device=device)  # to warm up
         started = time.perf_counter()
-        train_network(one, X[repeated], y[repeated], seed, device=device)
-        return (time.perf_counter() - started) / steps
+        train(short, X[index], y[index], 0, device=device)
+        return (time.perf_counter() - started) / n_images
     finally:
         torch.set_num_threads(threads)

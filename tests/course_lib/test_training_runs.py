@@ -23,7 +23,7 @@ from course_lib.training_runs import (
     load_run,
     run_keys,
     save_run,
-    seconds_per_step,
+    seconds_per_image,
     train_many,
 )
 
@@ -314,9 +314,10 @@ def test_membership_must_be_bool_and_fit(records):
             train_many(TRAINING, X, y, wrong, SEEDS)
 
 
-def test_the_time_of_a_step_is_foretold(records):
+@pytest.mark.parametrize("training", [TRAINING, PrivateTraining(), Training(epochs=100)])
+def test_the_time_of_training_is_foretold_by_the_image(records, training):
     X, y, _ = records
-    assert 0 < seconds_per_step(TRAINING, X, y, steps=2) < 5
+    assert 0 < seconds_per_image(training, X, y, n_images=50) < 0.5
 
 
 @pytest.mark.parametrize("training", [Training, PrivateTraining])
