@@ -14,6 +14,7 @@ from pathlib import Path
 
 import nbformat
 
+from course_build.computed_here import ComputedHere
 from course_build.execution import Execution, ExecutionFailed
 from course_build.locks import LabLock
 from course_build.moved import committed_results, moved_figures
@@ -154,6 +155,7 @@ class LabBuild:
         if settings.directory is not None:
             self._path = settings.directory / f"{lab}.json"
             self._lock = LabLock(self._path, settings.build / "locks")
+            self._computed_here = ComputedHere(self._path, settings.build / "computed")
 
     @property
     def elapsed(self):
@@ -221,8 +223,10 @@ class LabBuild:
         self._note_last_run()
         if self._path is not None:
             sweep(self._path)
-            if not settings.force and not reasons_to_run(
-                self.source, self._path, settings.profile, language
+            if (
+                not settings.force
+                and not reasons_to_run(self.source, self._path, settings.profile, language)
+                and self._computed_here.holds()
             ):
                 contents = read_results(self._path)
                 self._end(Outcome(self.lab, "up to date", contents=contents))
@@ -273,6 +277,7 @@ class LabBuild:
             if changed:
                 raise _ChangedError("; ".join(changed))
             write_results(self._path, run, self._meta(run, seconds))
+            self._computed_here.remember()
             state = "written"
         outcome = Outcome(self.lab, state, seconds, run)
         if settings.keep is not None:

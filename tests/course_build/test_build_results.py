@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 
@@ -120,6 +121,15 @@ def never_runs(monkeypatch):
         raise AssertionError("the lab was run")
 
     return lambda: monkeypatch.setattr("course_build.lab_build.Execution", refuse)
+
+
+def test_results_that_came_with_the_course_are_computed_here_once(build, never_runs):
+    build(LAB)
+    shutil.rmtree(build_results.BUILD_DIR / "computed")  # as in a fresh clone
+    assert build(LAB, "--check")[0] == 0
+    assert "written" in build(LAB)[1]
+    never_runs()
+    assert "up to date" in build(LAB)[1]
 
 
 def test_what_has_not_changed_is_not_run_again_unless_forced(build, never_runs):
