@@ -8,6 +8,8 @@ from PIL import Image
 
 from course_build import bundle_cifar10
 from course_build.bundle_cifar10 import draw_subset, main, read_originals
+from course_build.bundle_mnist import write_bundle
+from course_lib import data
 from course_lib.data import DataError, load_cifar10
 
 
@@ -50,6 +52,21 @@ def test_the_bundle_holds_the_images_that_the_seed_draws_without_loss(originals)
     tiles = [sheet[32 * r : 32 * r + 32, 32 * c : 32 * c + 32] for r in (0, 1) for c in range(100)]
     expected = np.concatenate([images[:5].reshape(200, 32, 32, 3)[train], images[5][test]])
     np.testing.assert_array_equal(tiles, expected)
+
+
+def test_the_loader_gets_back_what_was_bundled(originals, tmp_path, monkeypatch):
+    folder, _, _ = originals
+    whole = read_originals(folder)
+    bundle = draw_subset(whole, n_train=170, n_test=30)
+    write_bundle(bundle, tmp_path / "cifar10_subset.npz")
+    digest = hashlib.sha256((tmp_path / "cifar10_subset.npz").read_bytes()).hexdigest()
+    monkeypatch.setattr(data, "DATA_DIR", tmp_path)
+    monkeypatch.setattr(data, "CIFAR10_SHA256", digest)
+    loaded = load_cifar10()
+    np.testing.assert_array_equal(loaded.x_train, whole["x_train"][bundle["train_index"]])
+    np.testing.assert_array_equal(loaded.y_train, whole["y_train"][bundle["train_index"]])
+    np.testing.assert_array_equal(loaded.x_test, whole["x_test"][bundle["test_index"]])
+    np.testing.assert_array_equal(loaded.y_test, whole["y_test"][bundle["test_index"]])
 
 
 @pytest.mark.parametrize("damage", ["changed", "missing"])

@@ -187,8 +187,18 @@ def foreign(path):
     path.write_bytes(another.read_bytes())
 
 
+class Trap:
+    """A pickle of it makes a file when it is read."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.path),)
+
+
 def a_pickle(path):
-    torch.save({"key": os.system}, path)
+    torch.save({"key": "", "digest": "", "weights": [], "trap": Trap(path.with_name("ran"))}, path)
 
 
 @pytest.mark.parametrize(
@@ -212,6 +222,7 @@ def test_a_damaged_or_foreign_file_is_refused_and_its_network_trained_anew(
     said = []
     again = train(records, tmp_path, say=said.append)
     assert counted == [6] and same(first, again)
+    assert not (tmp_path / "ran").exists()
     assert (
         said[0] == f"{path.name} is not used: it {reason_of(reason)}. That network is trained anew."
     )
