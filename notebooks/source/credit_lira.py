@@ -5,7 +5,7 @@
 #
 # ## A test bench for membership inference, in a synthetic credit world
 #
-# A bank trains a model on past loans. Somebody who can query it wants to know whether *your* loan was among them. Many attacks have been proposed for this. Which one should you fear? Papers are hard to compare: their data and models differ, and often they attack only a few models, because large ones are expensive.
+# A bank trains a model on past loans. Somebody who can query it wants to know whether *your* loan was among them. Many attacks have been proposed for this. Which one should you fear? Papers are hard to compare: their data and models differ, and often they attack only a few models.
 #
 # Here everything is cheap. The world is made by us, so the truth is known. The models are logistic regressions, so hundreds of them train in a second. You will attack all of them with all attacks, compare the attacks fairly, and find out which *records* are at risk. At the end, differential privacy puts a ceiling over every attack.
 #
@@ -99,7 +99,7 @@ lab.claim(
 # %% [markdown] id="world-reading"
 # {{ world_repaid:.0% }} of all loans are repaid, so a model that always says *repaid* is right as often. We made the world, so we know everybody's true probability of repaying. It ranks loans with an **AUC** of {{ world_bayes_auc:.3f }}: in {{ world_bayes_auc:.0% }} of all pairs of a repaid and a failed loan, the repaid one has the larger probability. No honest model does better on average: the rest is luck.
 #
-# The officer flag alone reaches {{ world_flag_auc:.3f }}. Better than the truth? It is no prediction. A file goes to collections *because* the loan failed. On the day of the decision the column is empty. A model that learned from it would shine on old files and fail on new ones. This is **target leakage**: not the leak that this lab is about, but the first to look for. We use the other five columns, `credit.LEGIT`.
+# The officer flag alone reaches {{ world_flag_auc:.3f }}. Better than the truth? It is no prediction. A file goes to collections *because* the loan failed. On the day of the decision the column is empty. A model that learned from it would shine on old files and fail on new ones. This is **target leakage**, not the leak that this lab is about. We use the other five columns, `credit.LEGIT`.
 
 # %% [markdown] id="features"
 # The model gets the five columns, their squares and cubes, and all products of up to three of them: {{ n_features:d }} numbers for each record, one of them a constant. They are scaled by means and standard deviations of a *public* reference sample. A scaler fitted to the training set would depend on private records, and could leak, too.
@@ -207,7 +207,7 @@ print(f"largest difference to scikit-learn's weights: {np.abs(THETA[0] - expecte
 #
 # 1. **Ties enter together.** A threshold cannot separate two equal scores.
 # 2. **A noise floor.** A score that knows nothing also gets an AUC, and a *best* threshold. We shuffle and look.
-# 3. **Intervals that know what was drawn.** The {{ n_pairs:,d }} pairs are not {{ n_pairs:,d }} independent facts: they share {{ pool:d }} records and {{ n_models:d }} models. Each of our {{ n_bootstrap:d }} resamples draws models *and* records anew, and keeps the scores. (The luck of the shadow models is left out.)
+# 3. **Intervals that know what was drawn.** The {{ n_pairs:,d }} pairs are not {{ n_pairs:,d }} independent facts: they share {{ pool:d }} records and {{ n_models:d }} models. Each of our {{ n_bootstrap:d }} resamples draws models *and* records anew, and keeps the scores. (They leave out the luck of the shadow models.)
 
 # %% id="noise-floor"
 floor = metrics.noise_floor(IN, np.random.default_rng(0))
@@ -249,7 +249,7 @@ judge(attacks.gap_scores(PHI), "gap", label="gap")
 judge(attacks.loss_scores(PHI), "loss", label="loss")
 lab.claim(
     "loss-leaks-but-not-at-low-fpr",
-    "The loss attack's AUC lies above one half with its whole interval, its TPR at a low FPR does not lie above chance.",
+    "The loss attack's AUC lies above one half with its whole interval; at a low FPR its interval does not lie above chance.",
     found["loss"]["limits"]["auc"][0] > 0.5
     and found["loss"]["limits"]["tpr_1"][0] <= chance[0.01]
     and found["loss"]["limits"]["tpr_01"][0] <= chance[0.001],
@@ -374,7 +374,7 @@ judge(
 
 lab.claim(
     "online-lira-leads",
-    "At 0.1% FPR online LiRA finds ten times as many members as chance, and more than offline LiRA, calibration and loss.",
+    "At 0.1% FPR online LiRA finds at least ten times as many members as chance, and more than offline LiRA, calibration and loss.",
     found["lira_on"]["tpr_01"]
     >= max(10 * chance[0.001], *(found[other]["tpr_01"] for other in ("lira_off", "cal", "loss"))),
 )
@@ -574,7 +574,7 @@ lab.claim(
 # %% [markdown] id="informed-reading"
 # {{ informed_named:d }} times of {{ n_informed:d }}. The true record leaves nothing but rounding error, {{ informed_left_true:.0e }}. The best wrong candidate of all leaves {{ informed_left_wrong:.0e }}. One model, no shadow models, no statistics. Balle, Cherubin and Hayes (2022) call this the *informed adversary*, and even reconstruct the record.
 #
-# Nothing in this lab's tables comes close. Training without noise hides no record from *every* attacker. In the language of section 13: its ε is infinite. Keep two questions apart: *how well do known attacks do?* and *what could any attacker do?*
+# Training without noise hides no record from *every* attacker. In the language of section 13: its ε is infinite. Keep two questions apart: *how well do known attacks do?* and *what could any attacker do?*
 
 # %% [markdown] id="all-attacks"
 # ## 10. All attacks, side by side
@@ -609,7 +609,7 @@ plots.show(
 # %% [markdown] id="roc-reading"
 # The legend lists the curves roughly from top to bottom. An AUC is made at the right, where false alarms are cheap and most curves lie close together. At the left end they fan out, and the loss, Shokri's attack and offline LiRA on logits end at the line of chance. The attacks at the top all ask what is normal for *this* record. (Where a curve drops straight down, a few non-members have the highest scores of all, or share them.)
 #
-# How sure are we of the low end? The next picture shows the TPR at {{ low_fpr:.1% }} FPR with its 95% intervals, over models and records.
+# How sure are we of the low end? Here are 95% intervals at {{ low_fpr:.1% }} FPR, over models and records.
 
 # %% id="plot-intervals"
 rows = [
@@ -663,7 +663,7 @@ lab.claim(
 # %% [markdown] id="intervals-reading"
 # The intervals are wide. Online LiRA's runs from {{ lira_on_tpr_01_lo:.1% }} to {{ lira_on_tpr_01_hi:.1% }}, although {{ n_pairs:,d }} pairs stand behind it. The reason: few *records* produce these hits. Ten account for {{ top_ten_share:.0% }}, and those ten are found in {{ top_ten_found:.0% }} of the models that were trained on them. So it matters which {{ pool:d }} records happen to be in the pool, and more models on the same pool would help little.
 #
-# All attacks share these records, so two intervals may overlap although one attack is clearly better. The right question is how their *difference* varies over the resamples: see the lines above. At {{ low_fpr:.1% }} online LiRA cannot be told apart from the other three leaders. Of the next three it is clear. With thirteen attacks some are lucky: read no more than that into the ranks.
+# All attacks share these records, so two intervals may overlap although one attack is clearly better. The right question is how their *difference* varies over the resamples: see the lines above. At {{ low_fpr:.1% }} online LiRA cannot be told apart from the other three leaders. Of the next three it is clear. With thirteen attacks some are lucky: read no more into the ranks.
 
 # %% [markdown] id="shadows"
 # ## 11. How many shadow models?
@@ -888,7 +888,7 @@ for count in (1, 2, 4, 8):
     )
     ks_of_copies[count] = attacks.per_record_ks(PHI_copies, IN_copies)[duplicated].mean()
     lab.record({f"ks_dup{count}": ks_of_copies[count]})
-    print(f"{count} copies: mean advantage {ks_of_copies[count]:.3f}")
+    print(f"copies: {count}, mean advantage {ks_of_copies[count]:.3f}")
 lab.record(n_duplicated=N_DUPLICATED)
 lab.claim(
     "copies-raise-the-risk",
@@ -897,7 +897,7 @@ lab.claim(
 )
 
 # %% [markdown] id="copies-reading"
-# From {{ ks_dup1:.2f }} for one copy to {{ ks_dup8:.2f }} for eight. A differential privacy guarantee of ε for one record is a guarantee of $k\varepsilon$ for a group of $k$: **group privacy** (Dwork and Roth 2014; with a δ, that grows even faster). Eight copies of you are a group of eight. Deduplicate before you train, and count *people*, not rows, when you say what the unit of privacy is.
+# From {{ ks_dup1:.2f }} for one copy to {{ ks_dup8:.2f }} for eight. A differential privacy guarantee of ε for one record is a guarantee of $k\varepsilon$ for a group of $k$: **group privacy** (Dwork and Roth 2014; with a δ, that grows even faster). Eight copies of you are a group of eight. Deduplicate before you train, and let the unit of privacy be a person, not a row.
 
 # %% [markdown] id="base-rate-idea"
 # ### What a positive is worth
@@ -936,7 +936,7 @@ for base in (0.5, 0.1, 0.01):
 # - **The divisor is public**: half of the pool, not the number of members.
 # - **The settings are public constants**: $C$, $z$, the number of steps and their length. Tuning them on the private records would leak, too.
 #
-# We also clip the rows of features to a public length $R$, for all models of this section. The promise does not need it. It tames the cubes.
+# We also clip the rows of features to a public length $R$, in all models of this section. The promise does not need it; it tames the cubes.
 
 # %% id="dp-settings"
 EPSILONS = (8.0, 1.0)
@@ -1064,7 +1064,7 @@ for eps in EPSILONS:
     control[eps] = silent[steps]
     lab.record({f"control{eps:g}_steps": steps})
     keep(f"control{eps:g}", control[eps])
-    labels = (f"ε = {eps:g}", f"{steps} steps without noise")
+    labels = (f"ε = {eps:g}", f"no noise, steps: {steps}")
     for label, figures in zip(labels, (private[eps], control[eps]), strict=True):
         print(
             f"{label:24} accuracy {figures['acc']:.3f}, ranking {figures['rank_auc']:.3f};", end=" "
@@ -1089,8 +1089,8 @@ keep("heavy", newton[heavy])
 # %% id="plot-controls"
 figure, axes = plt.subplots(figsize=(7, 5), layout="constrained")
 labels = [
-    "no privacy: penalty λ from small (top) to large",
-    "no privacy: clipped steps, few (left) to many",
+    "no noise: penalty λ from small (top) to large",
+    "no noise: clipped steps, few (left) to many",
 ]
 for runs, style, label in zip((newton, silent), ("o-", "s--"), labels, strict=True):
     axes.plot(
@@ -1121,7 +1121,7 @@ figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", nco
 plots.show(
     figure,
     alt="Online LiRA's true positive rate at a false positive rate of 1% over the models' ranking AUC. "
-    "For Newton's optimum, a growing penalty improves the ranking and lowers the rate, down to below "
+    "For Newton's optimum, a growing penalty first improves the ranking, and lowers the rate to below "
     "that of DP-SGD at epsilon 8. For clipped steps without noise, both grow with the steps. DP-SGD "
     "at epsilon 8 lies a little below the line of clipped steps; at epsilon 1 it ranks worse and lies "
     "at the dotted line of chance, far below both lines.",
@@ -1320,7 +1320,7 @@ def advantage_and_null(phi_in, phi_out, rng, n_shuffles=200):
 
     measured = best_advantage(came_with)
     reached = [best_advantage(rng.permutation(came_with)) >= measured for _ in range(n_shuffles)]
-    return measured, float(np.mean(reached))
+    return float(measured), float(np.mean(reached))
     # STUB return None
     # END SOLUTION
 
