@@ -18,6 +18,7 @@ import os
 import tempfile
 import threading
 import time
+import warnings
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -223,10 +224,13 @@ def _results(tasks, device, workers):
     if torch.device(device).type != "cpu":
         workers = 1  # they would take turns on the device anyway, and share its memory
     threads = torch.get_num_threads()
-    try:
-        yield from joblib.Parallel(n_jobs=workers, return_as="generator_unordered")(tasks)
-    finally:
-        torch.set_num_threads(threads)
+    with warnings.catch_warnings():
+        # loky replaces a worker whose memory has grown; that loses nothing.
+        warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
+        try:
+            yield from joblib.Parallel(n_jobs=workers, return_as="generator_unordered")(tasks)
+        finally:
+            torch.set_num_threads(threads)
 
 
 def _train_one(training, X, y, is_member, seed, device, number, mark):

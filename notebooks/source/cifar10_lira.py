@@ -7,7 +7,7 @@
 #
 # A deep network has been trained on photographs. You have a photograph, and you may ask the network about it. Was it among those it was trained on? And if the network was trained with differential privacy, what is left of your attack?
 #
-# The attack of this lab, **LiRA**, asks the question as a statistician would: it trains many networks with and without the photograph, and looks which of the two kinds the target resembles. It is the standard by which other attacks are measured, and by which defences fail.
+# The attack of this lab, **LiRA**, asks the question as a statistician would: it trains many networks with and without the photograph, and looks which of the two kinds the target resembles. It is the standard by which other attacks are measured, and the one on which many defences have failed.
 #
 # The lab comes in two sizes. `quick` trains {{ n_models_total:d }} small networks on a part of CIFAR-10 and takes minutes on two CPU cores. `full` is the experiment at the size at which such attacks are published: ResNet-18 on all 50,000 images, for a GPU. The notebook is the same; one word in the second cell below decides.
 
@@ -87,7 +87,7 @@ DELTA = 1e-5  # δ: the slack in the definition of differential privacy
 plain_settings = {
     "smoke": Training(epochs=3, batch_size=32, schedule="one-cycle", snapshots=(1, 2)),
     "quick": Training(
-        epochs=24, batch_size=64, learning_rate=8e-3, schedule="one-cycle", snapshots=(2, 3, 4, 5)
+        epochs=28, batch_size=64, learning_rate=8e-3, schedule="one-cycle", snapshots=(2, 3, 4, 5)
     ),
     "full": Training(
         "resnet18", epochs=30, batch_size=128, weight_decay=1e-4, augment=True, snapshots=(1, 2, 3)
@@ -217,7 +217,7 @@ print(f"together about {forecast / 60:.1f} minutes")
 #
 # The `quick` network is a small ResNet (He et al. 2016): a first convolution, three residual blocks, a linear layer. Its normalisation is GroupNorm, which looks at one image at a time. (BatchNorm averages over the batch. Then one record's gradient depends on the others, and DP-SGD has nothing to clip. In `full`, Opacus' `ModuleValidator` replaces it.) The training is Adam on the cross-entropy, with a learning rate that rises and falls, one cycle in all.
 #
-# There is no secret in it. Here it is by hand, for two epochs, and compared with the course's own `networks.train_network`, which trains everything below.
+# There is no secret in it. Here it is by hand, for one epoch on some images, and compared with the course's own `networks.train_network`, which trains everything below.
 
 
 # %% id="train-by-hand"
@@ -235,17 +235,18 @@ def train_by_hand(X, y, seed, epochs):
 
 
 few = np.flatnonzero(is_member)[:640]
-by_hand = train_by_hand(torch.from_numpy(X[few]), torch.from_numpy(y[few]), seed=0, epochs=2)
-(by_bench,) = networks.train_network(Training(epochs=2, batch_size=64), X[few], y[few], seed=0)
+by_hand = train_by_hand(torch.from_numpy(X[few]), torch.from_numpy(y[few]), seed=0, epochs=1)
+(by_bench,) = networks.train_network(Training(epochs=1, batch_size=64), X[few], y[few], seed=0)
 with torch.no_grad():
     logits_by_hand = by_hand(torch.from_numpy(X_test[:100])).numpy()
 apart = abs(logits_by_hand - networks.logits("small", by_bench, X_test[:100])).max()
-lab.record(bench_difference=apart)
-print(f"largest difference of 100 × 10 logits: {apart:.1e}")
+spread = logits_by_hand.std()
+lab.record(bench_difference=apart, logits_sd=spread)
+print(f"100 × 10 logits: standard deviation {spread:.2f}, largest difference {apart:.1e}")
 lab.claim(
     "bench-is-the-plain-loop",
-    "The course's training and the loop by hand give the same logits, up to rounding.",
-    apart < 0.01,
+    "The course's training and the loop by hand give the same logits, up to rounding that training magnifies.",
+    apart < 0.05 * spread,
 )
 
 # %% [markdown] id="resume-idea"
@@ -360,7 +361,7 @@ lab.claim(
 # %% [markdown] id="in-out-idea"
 # ## 6. In and out, image by image
 #
-# For one image the {{ n_shadows:d }} shadows fall into those that saw it and those that did not. These are samples of the two worlds of section 1. Let us look at four images: two on which the two worlds differ little, and two on which they differ a lot.
+# For one image the {{ n_shadows:d }} shadows fall into those that saw it and those that did not. These are samples of the two worlds of section 1. Let us look at four images: an easy member of the target and an easy non-member, where the two worlds differ least, and a hard one of each, where they differ most.
 
 # %% id="in-out"
 shadow_in, shadow_phi = IN[1:], PHI[1:]
@@ -380,8 +381,13 @@ gap = mean_in - mean_out
 n_in = shadow_in.sum(axis=0)
 several = (n_in > 1) & (n_in < N_MODELS - 2)  # at least two shadows on each side
 enough = several & (abs(n_in - (N_MODELS - 1) / 2) <= 2)
-ranked = np.flatnonzero(enough)[np.argsort(gap[enough], kind="stable")]
-shown = [ranked[len(ranked) // 20], ranked[len(ranked) // 5], ranked[-2], ranked[-1]]
+ease = np.where(enough, 0.1 * mean_out - abs(gap), -np.inf)  # no gap, and sure without it
+hardness = np.where(enough, gap, -np.inf)
+shown = [
+    np.argmax(np.where(side, value, -np.inf))
+    for value in (ease, hardness)
+    for side in (is_member, ~is_member)
+]
 
 figure, rows = plt.subplots(
     4, 2, figsize=(9, 6.4), width_ratios=(1, 6), sharex="col", layout="constrained"
@@ -418,12 +424,19 @@ plots.show(
     alt="Four photographs, each with histograms of its true-label logit under the shadow models that "
     "saw it and those that did not, with normal curves. For the upper two the histograms overlap "
     "to the right of zero. For the lower two they are far apart: those that did not see it lie far below "
-    "zero, those that saw it above. A dotted line shows the target.",
+    "zero, those that saw it around it or above. A dotted line shows the target, on the side where it "
+    "belongs.",
 )
 lab.record(gap_easy=gap[shown[0]], gap_hard=gap[shown[-1]], gap_median=np.median(gap[enough]))
+nearer_in = [abs(PHI[0, k] - mean_in[k]) < abs(PHI[0, k] - mean_out[k]) for k in shown[2:]]
+lab.claim(
+    "hard-images-give-the-target-away",
+    "On the two hard images the target is nearer to the mean of its own side.",
+    nearer_in == [True, False],
+)
 
 # %% [markdown] id="in-out-reading"
-# For the upper two, a network is as sure without having seen the image as with it. Whether it is a member leaves hardly a trace. For the lower two, networks that did not see the image are sure of *another* label, and those that saw it have learnt its own by heart. One look at φ tells the worlds apart. Between the hardest and the easiest of the four, the distance of the means goes from {{ gap_easy:.1f }} to {{ gap_hard:.1f }}; the median image has {{ gap_median:.1f }}.
+# For the upper two, a network is as sure without having seen the image as with it. Whether it is a member leaves hardly a trace. For the lower two, networks that did not see the image are sure of *another* label, and those that saw it have learnt its own by heart. One look at φ tells the worlds apart. From the first of the four to the last, the distance between the two means goes from {{ gap_easy:.1f }} to {{ gap_hard:.1f }}; for the median image it is {{ gap_median:.1f }}.
 #
 # The curves are normal distributions with the mean and the deviation of the bars. LiRA replaces the unknown distributions by these.
 
@@ -485,12 +498,12 @@ print(f"  non-members    {confusion[1, 0]:13d}   {confusion[1, 1]:17d}")
 print(f"balanced accuracy {bal_acc:.3f}")
 lab.claim(
     "thresholds-carry-over",
-    "A threshold that the shadows choose for an FPR of 1% gives the target one between 0.3% and 2%.",
-    0.003 <= aimed["1"][1] <= 0.02,
+    "A threshold that the shadows choose for an FPR of 1% gives the target one between 0.5% and 2%.",
+    0.005 <= aimed["1"][1] <= 0.02,
 )
 
 # %% [markdown] id="threshold-reading"
-# The threshold carries over: aimed at an FPR of 1%, it gives the target {{ aimed_fpr_1:.2% }}, and finds {{ aimed_tpr_1:.1% }} of its members. So this is an attack that can really be carried out, not only a curve. At the balanced threshold it is right about {{ lira_bal_acc:.1% }} of the records, where a coin is right about half.
+# Aimed at an FPR of 1%, the threshold gives the target {{ aimed_fpr_1:.2% }}, and finds {{ aimed_tpr_1:.1% }} of its members. It does not carry over exactly, since every network is a little different, but roughly it does. So this is an attack that can really be carried out, not only a curve. At the balanced threshold it is right about {{ lira_bal_acc:.1% }} of the records, where a coin is right about half.
 #
 # But balanced accuracy is the wrong measure for privacy. An attacker who points at a few people and is right does more harm than one who is slightly better than a coin on everybody. What counts is the TPR at a very low FPR. It is invisible on linear axes, so here are both.
 
@@ -531,14 +544,17 @@ for axes in (linear, logarithmic):
     axes.set_ylabel("true positive rate (TPR)")
 logarithmic.axvspan(2e-4, 2 / n_nonmembers, color="#EBEBEB", label="fewer than 2 false positives")
 logarithmic.set(xscale="log", yscale="log", xlim=(2e-4, 1), ylim=(2e-4, 1.1))
+ticks = (0.001, 0.01, 0.1, 1)
+logarithmic.set_xticks(ticks, [f"{100 * tick:g}%" for tick in ticks])
+logarithmic.set_yticks(ticks, [f"{100 * tick:g}%" for tick in ticks])
 linear.set_title("linear axes")
 logarithmic.set_title("logarithmic axes")
 logarithmic.legend()
 plots.show(
     figure,
     alt="ROC curves of the target, on linear axes left and logarithmic axes right. On the left, LiRA "
-    "lies above the loss attack, and both above the diagonal. On the right the loss attack comes down to "
-    "the chance line at low false positive rates, and LiRA stays far above it.",
+    "lies above the loss attack until they meet at the top, both far above the diagonal. On the right "
+    "the loss attack comes down to the chance line at low false positive rates, and LiRA stays far above it.",
 )
 
 # %% [markdown] id="targets-idea"
@@ -606,6 +622,12 @@ for down, right, flip in queries:
     ratios.append(attacks.lira_scores_all(phi, IN, online=True, fixed_var=True))
 multi = judge(np.mean(ratios, axis=0), IN, "multi", title=f"online LiRA, {len(ratios)} queries")
 lab.record(n_queries=len(ratios))
+if not FULL:
+    lab.claim(
+        "more-queries-do-not-help-here",
+        "Without augmentation in the training, several queries find no more than one, at 0.1% FPR.",
+        multi["tpr_01"] <= fixed["tpr_01"],
+    )
 
 # %% id="plot-variants"
 plots.show(
@@ -621,8 +643,8 @@ plots.show(
         smallest_fpr=5e-5,
     ),
     alt="ROC curves of five attacks on log axes, over all targets. The loss attack lies near "
-    "the chance line. Online LiRA with a variance for each image lies in between. The three with fixed "
-    "variances lie highest, close together.",
+    "the chance line at low rates. Online LiRA with a variance for each image lies in between. The three "
+    "with fixed variances lie highest, that with several queries a little below the other two.",
 )
 
 # %% [markdown] id="variants-reading"
@@ -634,7 +656,9 @@ plots.show(
 # | online, fixed variance | {{ fixed_auc:.3f }} | {{ fixed_tpr_1:.2% }} | {{ fixed_tpr_01:.2% }} [{{ fixed_tpr_01_lo:.2% }}, {{ fixed_tpr_01_hi:.2% }}] |
 # | the same, {{ n_queries:d }} queries | {{ multi_auc:.3f }} | {{ multi_tpr_1:.2% }} | {{ multi_tpr_01:.2% }} [{{ multi_tpr_01_lo:.2% }}, {{ multi_tpr_01_hi:.2% }}] |
 #
-# Chance at {{ fpr_01:.1% }} is {{ chance_tpr_01:.2% }}: a threshold that one in a thousand non-members passes lets a useless score find about as many members. LiRA finds {{ fixed_over_chance:.0f }} times that. The loss attack, with an AUC of {{ loss_auc:.2f }} that looks respectable, finds next to nothing there. It believes that every easy image is a member.
+# Chance at {{ fpr_01:.1% }} is {{ chance_tpr_01:.2% }}: a threshold that one in a thousand non-members passes lets a useless score find about as many members. LiRA finds {{ fixed_over_chance:.0f }} times that. The loss attack, with an AUC of {{ loss_auc:.2f }} that looks respectable, finds next to nothing there. It believes that every easy image is a member. And offline LiRA, whose shadows can be trained before one knows what to ask about, is nearly as good as online.
+#
+# Asking more often did *not* help here. Our networks were trained on the images as they are, and what they know by heart is just these; a shifted or mirrored image carries less of it. Where training shifts and mirrors the images anew in each epoch, as `full` does, such queries add something (Carlini et al. 2022).
 #
 # The shuffled membership at the end of the output is the control: the same scores, the same code, nothing to find, and the AUC is {{ shuffled_auc:.3f }}.
 
@@ -766,7 +790,7 @@ kind_labels = {
     "clipped": "clipped, no noise",
     "dp": "DP-SGD",
 }
-PHI_OF, attacked = {}, {}
+PHI_OF, attacked, attacked_offline = {}, {}, {}
 for prefix, (population, membership, settings, which, accuracy) in kinds.items():
     Z_kind = logits_of(population, X, which=which, settings=settings)
     PHI_OF[prefix] = attacks.label_logit_from_logits(Z_kind, y)
@@ -778,9 +802,10 @@ for prefix, (population, membership, settings, which, accuracy) in kinds.items()
     kind_scores = attacks.lira_scores_all(PHI_OF[prefix], membership, online=True, fixed_var=True)
     title = f"{kind_labels[prefix]}: accuracy {accuracy.mean():.3f}, online LiRA, fixed variance"
     attacked[prefix] = judge(kind_scores, membership, f"{prefix}_fixed", title=title)
+    kind_scores = attacks.lira_scores_all(PHI_OF[prefix], membership, online=False, fixed_var=True)
+    title = f"{kind_labels[prefix]}: offline LiRA, fixed variance"
+    attacked_offline[prefix] = judge(kind_scores, membership, f"{prefix}_offline", title=title)
 dp_loss = judge(PHI_OF["dp"], IN_DP, "dp_loss", title="DP-SGD: loss attack")
-dp_offline_scores = attacks.lira_scores_all(PHI_OF["dp"], IN_DP, online=False, fixed_var=True)
-dp_offline = judge(dp_offline_scores, IN_DP, "dp_offline", title="DP-SGD: offline LiRA")
 dp_lira_scores = attacks.lira_scores_all(PHI_OF["dp"], IN_DP, online=True)
 dp_lira = judge(dp_lira_scores, IN_DP, "dp_lira", title="DP-SGD: online LiRA, own variance")
 
@@ -829,8 +854,13 @@ lab.claim(
     "No attack on the DP networks exceeds the ceiling, at 1% and at 0.1% FPR.",
     all(
         found["tpr_1"] <= bound_1 and found["tpr_01"] <= bound_01
-        for found in (attacked["dp"], dp_loss, dp_offline, dp_lira)
+        for found in (attacked["dp"], attacked_offline["dp"], dp_loss, dp_lira)
     ),
+)
+lab.claim(
+    "dp-still-leaks-a-little",
+    "The whole interval of offline LiRA's AUC on the DP networks lies above one half.",
+    attacked_offline["dp"]["limits"]["auc"][0] > 0.5,
 )
 lab.claim(
     "little-learnt-little-leaked",
@@ -839,14 +869,16 @@ lab.claim(
 )
 
 # %% [markdown] id="dp-reading"
-# | training | accuracy on members | on test images | AUC of LiRA | TPR at 1% FPR | TPR at {{ fpr_01:.1% }} FPR |
+# | training | accuracy on members | on test images | TPR at {{ fpr_01:.1% }} FPR, online | AUC, online | AUC, offline |
 # |---|---|---|---|---|---|
-# | ordinary, {{ n_dp:d }} networks | {{ few_acc_train:.3f }} | {{ few_acc_test:.3f }} | {{ few_fixed_auc:.3f }} [{{ few_fixed_auc_lo:.3f }}, {{ few_fixed_auc_hi:.3f }}] | {{ few_fixed_tpr_1:.2% }} | {{ few_fixed_tpr_01:.2% }} [{{ few_fixed_tpr_01_lo:.2% }}, {{ few_fixed_tpr_01_hi:.2% }}] |
-# | the same, stopped after epoch {{ stopped_epoch:d }} | {{ stopped_acc_train:.3f }} | {{ stopped_acc_test:.3f }} | {{ stopped_fixed_auc:.3f }} [{{ stopped_fixed_auc_lo:.3f }}, {{ stopped_fixed_auc_hi:.3f }}] | {{ stopped_fixed_tpr_1:.2% }} | {{ stopped_fixed_tpr_01:.2% }} [{{ stopped_fixed_tpr_01_lo:.2% }}, {{ stopped_fixed_tpr_01_hi:.2% }}] |
-# | clipped, no noise | {{ clipped_acc_train:.3f }} | {{ clipped_acc_test:.3f }} | {{ clipped_fixed_auc:.3f }} [{{ clipped_fixed_auc_lo:.3f }}, {{ clipped_fixed_auc_hi:.3f }}] | {{ clipped_fixed_tpr_1:.2% }} | {{ clipped_fixed_tpr_01:.2% }} [{{ clipped_fixed_tpr_01_lo:.2% }}, {{ clipped_fixed_tpr_01_hi:.2% }}] |
-# | DP-SGD, ε = {{ dp_eps_prv:.2f }} | {{ dp_acc_train:.3f }} | {{ dp_acc_test:.3f }} | {{ dp_fixed_auc:.3f }} [{{ dp_fixed_auc_lo:.3f }}, {{ dp_fixed_auc_hi:.3f }}] | {{ dp_fixed_tpr_1:.2% }} | {{ dp_fixed_tpr_01:.2% }} [{{ dp_fixed_tpr_01_lo:.2% }}, {{ dp_fixed_tpr_01_hi:.2% }}] |
+# | ordinary, {{ n_dp:d }} networks | {{ few_acc_train:.3f }} | {{ few_acc_test:.3f }} | {{ few_fixed_tpr_01:.2% }} [{{ few_fixed_tpr_01_lo:.2% }}, {{ few_fixed_tpr_01_hi:.2% }}] | {{ few_fixed_auc:.3f }} [{{ few_fixed_auc_lo:.3f }}, {{ few_fixed_auc_hi:.3f }}] | {{ few_offline_auc:.3f }} [{{ few_offline_auc_lo:.3f }}, {{ few_offline_auc_hi:.3f }}] |
+# | the same, stopped after epoch {{ stopped_epoch:d }} | {{ stopped_acc_train:.3f }} | {{ stopped_acc_test:.3f }} | {{ stopped_fixed_tpr_01:.2% }} [{{ stopped_fixed_tpr_01_lo:.2% }}, {{ stopped_fixed_tpr_01_hi:.2% }}] | {{ stopped_fixed_auc:.3f }} [{{ stopped_fixed_auc_lo:.3f }}, {{ stopped_fixed_auc_hi:.3f }}] | {{ stopped_offline_auc:.3f }} [{{ stopped_offline_auc_lo:.3f }}, {{ stopped_offline_auc_hi:.3f }}] |
+# | clipped, no noise | {{ clipped_acc_train:.3f }} | {{ clipped_acc_test:.3f }} | {{ clipped_fixed_tpr_01:.2% }} [{{ clipped_fixed_tpr_01_lo:.2% }}, {{ clipped_fixed_tpr_01_hi:.2% }}] | {{ clipped_fixed_auc:.3f }} [{{ clipped_fixed_auc_lo:.3f }}, {{ clipped_fixed_auc_hi:.3f }}] | {{ clipped_offline_auc:.3f }} [{{ clipped_offline_auc_lo:.3f }}, {{ clipped_offline_auc_hi:.3f }}] |
+# | DP-SGD, ε = {{ dp_eps_prv:.2f }} | {{ dp_acc_train:.3f }} | {{ dp_acc_test:.3f }} | {{ dp_fixed_tpr_01:.2% }} [{{ dp_fixed_tpr_01_lo:.2% }}, {{ dp_fixed_tpr_01_hi:.2% }}] | {{ dp_fixed_auc:.3f }} [{{ dp_fixed_auc_lo:.3f }}, {{ dp_fixed_auc_hi:.3f }}] | {{ dp_offline_auc:.3f }} [{{ dp_offline_auc_lo:.3f }}, {{ dp_offline_auc_hi:.3f }}] |
 #
 # DP-SGD takes the attack away: {{ dp_fixed_tpr_01:.2% }} at an FPR of {{ fpr_01:.1% }}, where ordinary training with as many shadows leaves {{ few_fixed_tpr_01:.2% }}. And it takes the accuracy away, from {{ few_acc_test:.1% }} to {{ dp_acc_test:.1% }}: two thousand images are few for this noise.
+#
+# Is nothing left? Online LiRA, which with {{ n_dp:d }} networks has two or three shadows on a side, sees nothing. The offline form estimates one side only, and steadier: it has an AUC of {{ dp_offline_auc:.3f }}, with an interval above ½. An ε of {{ dp_eps_prv:.0f }} does not mean that nothing leaks.
 #
 # Now the controls. Ordinary training that is stopped at the same accuracy leaks {{ stopped_fixed_tpr_01:.2% }}, as little. So the *measured* fall says next to nothing about the noise. **A network that learns little leaks little.** Whoever reports that a defence "stops LiRA" has to show that stopping early does not do the same for less.
 #
@@ -864,7 +896,8 @@ if not FULL:
     dp_audit = audit.audit_scores(dp_scores, IN_DP[0], np.random.default_rng(0), delta=DELTA)
     lab.record(audit_eps_lo=plain_audit.epsilon, dp_audit_eps_lo=dp_audit.epsilon)
     lab.record(audit_correct=plain_audit.correct, audit_guesses=plain_audit.guesses)
-    for audit_label, found in (("ordinary training", plain_audit), ("DP-SGD", dp_audit)):
+    audit_labels = ["ordinary training", "DP-SGD"]
+    for audit_label, found in zip(audit_labels, (plain_audit, dp_audit), strict=True):
         print(
             f"{audit_label}: {found.correct} of {found.guesses} guesses right, ε ≥ {found.epsilon:.2f}"
         )
@@ -901,14 +934,14 @@ for row, records in enumerate((order[:8], safest[:8])):
     for axes, record in zip(grid[row], records, strict=True):
         axes.imshow(cifar10.x_train[record])
         axes.set(xticks=[], yticks=[])
-        axes.set_title(f"{class_labels[y[record]]}\n{exposure[record]:.1f}", fontsize=9)
+        axes.set_title(f"{class_labels[y[record]]}\n{abs(exposure[record]):.1f}", fontsize=9)
 grid[0, 0].set_ylabel("most exposed")
 grid[1, 0].set_ylabel("least")
 plots.show(
     figure,
     alt="Eight photographs with the largest exposure above, eight with the smallest below, each with "
-    "its label and a number. Those above are hard to recognise as what their label says; "
-    "those below are mostly typical for theirs.",
+    "its label and a number. Those above are mostly vintage cars, odd views and dark shapes; those below are "
+    "ordinary views.",
 )
 top = order[: max(1, int(0.05 * usable.sum()))]
 fixed_threshold = np.sort(fixed_scores[~IN])[::-1][int(0.01 * (~IN).sum())]

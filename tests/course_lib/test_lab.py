@@ -2,6 +2,7 @@ import builtins
 import json
 import sys
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -243,3 +244,28 @@ def test_save_leaves_the_earlier_file_when_it_fails(tmp_path, monkeypatch):
     monkeypatch.undo()
     assert [p.name for p in tmp_path.iterdir()] == ["results.json"]
     assert path.read_text(encoding="utf-8") == "earlier"
+
+
+def test_what_takes_long_is_kept_by_a_student_and_never_by_the_build(monkeypatch, tmp_path):
+    assert Lab("a_lab").keep_in(tmp_path) == tmp_path
+    assert Lab("a_lab").keep_in("~/kept") == Path.home() / "kept"
+    assert Lab("a_lab", profile="smoke").keep_in(tmp_path) is None
+    monkeypatch.setenv("COURSE_RESULTS", str(tmp_path / "results.json"))
+    assert Lab("a_lab").keep_in(tmp_path) is None
+
+
+def test_progress_is_one_line_that_says_what_is_done_now(monkeypatch):
+    lines = []
+
+    class Handle:
+        def update(self, data, raw):
+            lines.append(data["text/plain"])
+
+    monkeypatch.setattr("course_lib.lab._in_a_notebook", lambda: True)
+    monkeypatch.setattr("IPython.display.display", lambda *data, **options: Handle())
+    show = Lab("a_lab").progress(label="Epochs")
+    show(1, 4, "network 1 in epoch 2")
+    show(2, 4)
+    show(4, 4)
+    assert lines[0].startswith("Epochs: 1 of 4, about 0 s left (network 1 in epoch 2)")
+    assert lines[1].endswith("s left") and lines[2] == "Epochs: 4 of 4, 0 s"
