@@ -87,7 +87,7 @@ DELTA = 1e-5  # δ: the slack in the definition of differential privacy
 plain_settings = {
     "smoke": Training(epochs=3, batch_size=32, schedule="one-cycle", snapshots=(1, 2)),
     "quick": Training(
-        epochs=28, batch_size=64, learning_rate=8e-3, schedule="one-cycle", snapshots=(2, 3, 4, 5)
+        epochs=26, batch_size=64, learning_rate=8e-3, schedule="one-cycle", snapshots=(2, 3, 4, 5)
     ),
     "full": Training(
         "resnet18", epochs=30, batch_size=128, weight_decay=1e-4, augment=True, snapshots=(1, 2, 3)
@@ -478,6 +478,20 @@ for key, alpha in (("1", 0.01), ("01", 0.001), ("001", 0.0001)):
     lab.record({f"aimed_tpr_{key}": aimed[key][0], f"aimed_fpr_{key}": aimed[key][1]})
     print(f"  FPR of {alpha:.2%} wanted: TPR {aimed[key][0]:.2%}, FPR {aimed[key][1]:.2%}")
 
+# The same for each network in turn as the target.
+each_fpr = []
+for t in range(N_MODELS):
+    rest = np.arange(N_MODELS) != t
+    rest_scores = attacks.lira_scores_all(PHI[rest], IN[rest], online=True, fixed_var=True)
+    rest_others = np.sort(rest_scores[~IN[rest]])[::-1]
+    own = attacks.lira_scores(PHI, IN, t, online=True, fixed_var=True)[~IN[t]]
+    each_fpr.append((own > rest_others[int(0.01 * len(rest_others))]).mean())
+lab.record(
+    aimed_fpr_mean=np.mean(each_fpr), aimed_fpr_min=min(each_fpr), aimed_fpr_max=max(each_fpr)
+)
+print(f"each network in turn: 1% wanted, {np.mean(each_fpr):.2%} in the mean, ", end="")
+print(f"from {min(each_fpr):.2%} to {max(each_fpr):.2%}")
+
 # The threshold with the best balanced accuracy on the shadows.
 fpr, tpr = metrics.roc_curve(shadow_scores, shadow_in)
 descending = np.unique(shadow_scores)[::-1]
@@ -498,12 +512,12 @@ print(f"  non-members    {confusion[1, 0]:13d}   {confusion[1, 1]:17d}")
 print(f"balanced accuracy {bal_acc:.3f}")
 lab.claim(
     "thresholds-carry-over",
-    "A threshold that the shadows choose for an FPR of 1% gives the target one between 0.5% and 2%.",
-    0.005 <= aimed["1"][1] <= 0.02,
+    "Thresholds that the shadows choose for an FPR of 1% give 0.5% to 2% on the target, in the mean.",
+    0.005 <= np.mean(each_fpr) <= 0.02,
 )
 
 # %% [markdown] id="threshold-reading"
-# Aimed at an FPR of 1%, the threshold gives the target {{ aimed_fpr_1:.2% }}, and finds {{ aimed_tpr_1:.1% }} of its members. It does not carry over exactly, since every network is a little different, but roughly it does. So this is an attack that can really be carried out, not only a curve. At the balanced threshold it is right about {{ lira_bal_acc:.1% }} of the records, where a coin is right about half.
+# Aimed at an FPR of 1%, the threshold gives the target {{ aimed_fpr_1:.2% }}, and finds {{ aimed_tpr_1:.1% }} of its members. With each network in turn as the target, the FPR is {{ aimed_fpr_mean:.2% }} in the mean, and runs from {{ aimed_fpr_min:.2% }} to {{ aimed_fpr_max:.2% }}: networks differ, some are surer of everything than others, and the attacker cannot see by how much. In the mean the threshold carries over. So this is an attack that can really be carried out, not only a curve. At the balanced threshold it is right about {{ lira_bal_acc:.1% }} of the records, where a coin is right about half.
 #
 # But balanced accuracy is the wrong measure for privacy. An attacker who points at a few people and is right does more harm than one who is slightly better than a coin on everybody. What counts is the TPR at a very low FPR. It is invisible on linear axes, so here are both.
 
@@ -553,7 +567,7 @@ logarithmic.legend()
 plots.show(
     figure,
     alt="ROC curves of the target, on linear axes left and logarithmic axes right. On the left, LiRA "
-    "lies above the loss attack until they meet at the top, both far above the diagonal. On the right "
+    "lies above the loss attack until both are near the top, far above the diagonal. On the right "
     "the loss attack comes down to the chance line at low false positive rates, and LiRA stays far above it.",
 )
 
@@ -842,7 +856,8 @@ plots.show(
     ),
     alt="ROC curves of online LiRA on log axes for four kinds of training. Ordinary training lies far "
     "above the chance line. Training that was stopped early, clipped training without noise and DP-SGD lie "
-    "near it. The ceiling that differential privacy guarantees lies high above the attack on the DP networks.",
+    "near it. The ceiling of the DP networks lies far above the attack on them, and at higher rates below "
+    "that on ordinary training.",
 )
 lab.claim(
     "dp-takes-the-attack-away",
@@ -856,6 +871,14 @@ lab.claim(
         found["tpr_1"] <= bound_1 and found["tpr_01"] <= bound_01
         for found in (attacked["dp"], attacked_offline["dp"], dp_loss, dp_lira)
     ),
+)
+few_tpr_10 = metrics.tpr_at_fpr(attacked["few"]["fpr"], attacked["few"]["tpr"], 0.1)
+bound_10 = float(ceiling(np.array([0.1]))[0])
+lab.record(few_fixed_tpr_10=few_tpr_10, dp_bound_10=bound_10)
+lab.claim(
+    "ordinary-training-breaks-the-ceiling",
+    "At 10% FPR, the attack on ordinary training exceeds the ceiling of the DP networks.",
+    few_tpr_10 > bound_10,
 )
 lab.claim(
     "dp-still-leaks-a-little",
@@ -882,7 +905,7 @@ lab.claim(
 #
 # Now the controls. Ordinary training that is stopped at the same accuracy leaks {{ stopped_fixed_tpr_01:.2% }}, as little. So the *measured* fall says next to nothing about the noise. **A network that learns little leaks little.** Whoever reports that a defence "stops LiRA" has to show that stopping early does not do the same for less.
 #
-# What, then, does DP-SGD buy? Not the measurement, but the promise. For the DP networks, no attack finds more than {{ dp_bound_1:.0% }} of the members at 1% FPR on average, and no more than {{ dp_bound_01:.1% }} at {{ fpr_01:.1% }}, for *any* record, however odd, and against any attacker who cannot predict the noise. For the other three rows nobody knows what the next attack will find, or what this one finds on the single worst image. (Our settings for the DP training were found by a few trials on these very images. Strictly, that too costs privacy, and the ε above does not count it; Papernot and Steinke 2022.)
+# What, then, does DP-SGD buy? Not the measurement, but the promise. The dashed line in the figure is its ceiling. Ordinary training breaks through it: at 10% FPR the attack finds {{ few_fixed_tpr_10:.1% }}, where a training with this ε would allow {{ dp_bound_10:.1% }}. For the DP networks, no attack finds more than {{ dp_bound_1:.0% }} of the members at 1% FPR on average, and no more than {{ dp_bound_01:.1% }} at {{ fpr_01:.1% }}, for *any* record, however odd, and against any attacker who cannot predict the noise. For the other three rows nobody knows what the next attack will find, or what this one finds on the single worst image. (Our settings for the DP training were found by a few trials on these very images. Strictly, that too costs privacy, and the ε above does not count it; Papernot and Steinke 2022.)
 
 # %% [markdown] id="audit-idea"
 # ## 10. What the attack proves
@@ -940,7 +963,7 @@ grid[1, 0].set_ylabel("least")
 plots.show(
     figure,
     alt="Eight photographs with the largest exposure above, eight with the smallest below, each with "
-    "its label and a number. Those above are mostly vintage cars, odd views and dark shapes; those below are "
+    "its label and a number. Those above are mostly cars and ships of unusual kinds or cut off; those below are "
     "ordinary views.",
 )
 top = order[: max(1, int(0.05 * usable.sum()))]
