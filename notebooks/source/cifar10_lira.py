@@ -12,22 +12,22 @@
 # The lab comes in two sizes. `quick` trains {{ n_models_total:d }} small networks on a part of CIFAR-10 and takes minutes on two CPU cores. `full` is the experiment at the size at which such attacks are published: ResNet-18 on all 50,000 images, for a GPU. The notebook is the same; one word in the second cell below decides.
 
 # %% [markdown] id="ground-rules"
-# > **The ground rules of this lab**
-# >
-# > | | |
-# > |---|---|
-# > | unit of privacy | one photograph with its label: one *record* |
-# > | adjacency | `quick`: add/remove, since every record is in or out by a coin of its own. `full`: replace-one, since the training sets have a fixed size: one record in means another out |
-# > | public | the pool of records, the network's architecture, every setting of the training; in `full` also the number of members |
-# > | private | who of the pool is a member |
-# > | what the attacker sees | the logits of the finished network, for any image |
-# > | what the attacker can do | train networks of the same kind on records of the same pool: *shadow models* |
-# > | what differential privacy assumes the attacker sees | much more: the noisy gradient sum of every single step |
-# >
-# > The noise in this lab comes from an ordinary random generator with a published seed. That is fine for teaching. Real protection needs a cryptographically secure one.
+# ### The ground rules
+#
+# | what | in this lab |
+# |---|---|
+# | unit of privacy | one photograph with its label: one *record* |
+# | adjacency | `quick`: add/remove, since every record is in or out by a coin of its own. `full`: replace-one, since the training sets have a fixed size: one record in means another out |
+# | public | the pool of records, the network's architecture, every setting of the training; in `full` also the number of members |
+# | private | who of the pool is a member |
+# | what the attacker sees | the logits of the finished network, for any image |
+# | what the attacker can do | train networks of the same kind on records of the same pool: *shadow models* |
+# | what differential privacy assumes the attacker sees | much more: the noisy gradient sum of every single step, and every other record |
+#
+# Noise, batches and the coins of membership come from ordinary random generators with published seeds. Whoever uses these seeds can compute the noise, and no ε protects against them; our attacks do not use them. Real protection needs a cryptographically secure generator, and batches that stay secret too.
 
 # %% [markdown] id="reference-run"
-# **About the numbers.** Figures quoted in the text come from the reference run of {{ meta.date }} (Python {{ meta.versions.python }}, PyTorch {{ meta.versions.torch }}, Opacus {{ meta.versions.opacus }}, profile {{ meta.profile }}, on {{ device }}). Yours will differ in the last digits: another processor adds floating-point numbers in another order, and training magnifies the difference. Beside the sentences that say what the numbers show, the code checks that they hold for *your* numbers, and prints ✓ or ✗. In the `full` profile the text still quotes the `quick` run; trust the output above it.
+# **About the numbers.** Figures quoted in the text come from the reference run of {{ meta.date }} (Python {{ meta.versions.python }}, PyTorch {{ meta.versions.torch }}, Opacus {{ meta.versions.opacus }}, profile {{ meta.profile }}, on {{ device }}). Yours will differ, most of all at the lowest false positive rates: another processor adds floating-point numbers in another order, and training magnifies the difference. The main statements are checked on *your* numbers by the code nearby, which prints ✓ or ✗. In the `full` profile the text still quotes the `quick` run; trust the output above it.
 
 # %% [markdown] id="two-worlds"
 # ## 1. Two worlds
@@ -215,9 +215,9 @@ print(f"together about {forecast / 60:.1f} minutes")
 # %% [markdown] id="training-idea"
 # ## 4. Training, once by hand and then many
 #
-# The `quick` network is a small ResNet (He et al. 2016): a first convolution, three residual blocks, a linear layer. Its normalisation is GroupNorm, which looks at one image at a time. (BatchNorm averages over the batch. Then one record's gradient depends on the others, and DP-SGD has nothing to clip. In `full`, Opacus' `ModuleValidator` replaces it.) The training is Adam on the cross-entropy, with a learning rate that rises and falls, one cycle in all.
+# The `quick` network is a small ResNet (He et al. 2016): a first convolution, three residual blocks, a linear layer. Its normalisation is GroupNorm, which looks at one image at a time. (BatchNorm averages over the batch. Then one record's gradient depends on the others, and DP-SGD has nothing to clip. In `full` the ordinary ResNet-18 keeps its BatchNorm; for the DP networks Opacus' `ModuleValidator` replaces it. There the two kinds also differ in augmentation and batch size, so the fairest comparison is with the clipped networks.) The training is Adam on the cross-entropy, with a learning rate that rises and falls, one cycle in all.
 #
-# There is no secret in it. Here it is by hand, for one epoch on some images, and compared with the course's own `networks.train_network`, which trains everything below.
+# There is no secret in it. Here it is by hand, for one epoch on some images, and compared with the course's own `networks.train_network`, which trains the networks without privacy below. Those with DP-SGD go through Opacus.
 
 
 # %% id="train-by-hand"
@@ -304,9 +304,9 @@ plain = training_runs.train_many(
 #
 # Two traps have spoilt published numbers.
 #
-# **Go from the logits, not from the probabilities.** The two forms are equal on paper. In floating-point numbers, $p_y$ rounds to one for the images that the network is surest of, and these are the members.
+# **Go from the logits, not from the probabilities.** The two forms are equal on paper. In floating-point numbers, $p_y$ rounds to one for the images that the network is surest of, and these are mostly members.
 #
-# **Score in eval mode.** In train mode BatchNorm standardises each image by the batch it happens to be in, so a record's score depends on its neighbours, and on how many of *them* are members. The official code of LiRA had this fault, and its published table moved when it was mended. The test is easy: an image alone must get the same score as in its batch.
+# **Score in eval mode.** In train mode BatchNorm standardises each image by the batch it happens to be in, so a record's score depends on its neighbours, and on how many of *them* are members. The official code of LiRA had this fault until 2023, and the expected results that come with it moved when it was mended. The test is easy: an image alone must get the same score as in its batch. (In `quick` there is no BatchNorm, so that this check can fail in `full` only.)
 
 
 # %% id="scores"
@@ -356,7 +356,7 @@ lab.claim(
 )
 
 # %% [markdown] id="scores-reading"
-# The networks classify {{ acc_train:.1% }} of their members correctly and {{ acc_test:.1% }} of the test images. With some two thousand images to learn from, a network learns a lot of them by heart. That gap is what the attack lives on. Large networks on large data have a smaller gap, and leak less about most images. But not about all, as you will see.
+# The networks classify {{ acc_train:.1% }} of their members correctly and {{ acc_test:.1% }} of the test images. With some two thousand images to learn from, a network learns a lot of them by heart. That gap is what the attack lives on. Networks trained on more data have a smaller gap, and leak less about most images, but not about all (Carlini et al. 2022).
 
 # %% [markdown] id="in-out-idea"
 # ## 6. In and out, image by image
@@ -436,7 +436,7 @@ lab.claim(
 )
 
 # %% [markdown] id="in-out-reading"
-# For the upper two, a network is as sure without having seen the image as with it. Whether it is a member leaves hardly a trace. For the lower two, networks that did not see the image are sure of *another* label, and those that saw it have learnt its own by heart. One look at φ tells the worlds apart. From the first of the four to the last, the distance between the two means goes from {{ gap_easy:.1f }} to {{ gap_hard:.1f }}; for the median image it is {{ gap_median:.1f }}.
+# For the upper two, a network is as sure without having seen the image as with it. Whether it is a member leaves hardly a trace. For the lower two, networks that did not see the image are sure of *another* label, and most of those that saw it give its own label. One look at φ tells the worlds apart. From the first of the four to the last, the distance between the two means goes from {{ gap_easy:.1f }} to {{ gap_hard:.1f }}; for the median image it is {{ gap_median:.1f }}.
 #
 # The curves are normal distributions with the mean and the deviation of the bars. LiRA replaces the unknown distributions by these.
 
@@ -504,7 +504,12 @@ confusion = np.array(
     ]
 )
 bal_acc = (confusion[0, 0] / confusion[0].sum() + confusion[1, 1] / confusion[1].sum()) / 2
-lab.record(lira_bal_acc=bal_acc)
+accuracy = (confusion[0, 0] + confusion[1, 1]) / confusion.sum()
+lab.record(lira_bal_acc=bal_acc, lira_acc=accuracy)
+aimed_tpr, aimed_fpr = aimed["1"]
+for name, rate in (("half", 0.5), ("hundredth", 0.01)):
+    accused = rate * aimed_tpr + (1 - rate) * aimed_fpr
+    lab.record({f"precision_{name}": rate * aimed_tpr / accused if accused else 0.0})
 print("confusion matrix of the target, at the threshold with the shadows' best balanced accuracy:")
 print("                 called member   called non-member")
 print(f"  members        {confusion[0, 0]:13d}   {confusion[0, 1]:17d}")
@@ -517,7 +522,9 @@ lab.claim(
 )
 
 # %% [markdown] id="threshold-reading"
-# Aimed at an FPR of 1%, the threshold gives the target {{ aimed_fpr_1:.2% }}, and finds {{ aimed_tpr_1:.1% }} of its members. With each network in turn as the target, the FPR is {{ aimed_fpr_mean:.2% }} in the mean, and runs from {{ aimed_fpr_min:.2% }} to {{ aimed_fpr_max:.2% }}: networks differ, some are surer of everything than others, and the attacker cannot see by how much. In the mean the threshold carries over. So this is an attack that can really be carried out, not only a curve. At the balanced threshold it is right about {{ lira_bal_acc:.1% }} of the records, where a coin is right about half.
+# Aimed at an FPR of 1%, the threshold gives the target {{ aimed_fpr_1:.2% }}, and finds {{ aimed_tpr_1:.1% }} of its members. With each network in turn as the target, the FPR is {{ aimed_fpr_mean:.2% }} in the mean, and runs from {{ aimed_fpr_min:.2% }} to {{ aimed_fpr_max:.2% }}: networks differ, and this threshold does not adapt to the target. (An attacker could: the target also answers for images that are surely not members.) In the mean the threshold carries over: an attacker can choose it without the target's members. How often an accusation is *right* depends on how many of the candidates are members. Here it is half of them, and {{ precision_half:.0% }} of the accused are members. If one in a hundred were, it would be {{ precision_hundredth:.0% }}.
+#
+# At the threshold with the shadows' best balanced accuracy the attack is right about {{ lira_acc:.1% }} of the records (balanced accuracy {{ lira_bal_acc:.1% }}), where a coin is right about half.
 #
 # But balanced accuracy is the wrong measure for privacy. An attacker who points at a few people and is right does more harm than one who is slightly better than a coin on everybody. What counts is the TPR at a very low FPR. It is invisible on linear axes, so here are both.
 
@@ -574,7 +581,7 @@ plots.show(
 # %% [markdown] id="targets-idea"
 # ## 8. Which LiRA?
 #
-# One target is one sample, and at an FPR of {{ fpr_01:.1% }} it has two false positives. But nothing makes network 0 special: attack each of the {{ n_models:d }} in turn, with the others as its shadows, and pool all scores. The intervals below resample networks *and* images, since the pairs share both.
+# One target is one sample. An FPR of {{ fpr_01:.1% }} of its non-members is one or two false positives, and a tenth of that is none: the last line of the table above rests on single images. But nothing makes network 0 special: attack each of the {{ n_models:d }} in turn, with the others as its shadows, and pool all scores. The 95% intervals below resample networks *and* images, since the pairs share both. They keep the scores fixed, and with few networks they are rough.
 #
 # Four attacks. The **loss attack** (Yeom et al. 2018) thresholds φ itself, without shadows. **Offline** LiRA uses only the shadows that did *not* see the image: one can train them before knowing what one will ask about. **Online** LiRA uses both kinds, with a variance for each image or with fixed ones.
 
@@ -670,11 +677,11 @@ plots.show(
 # | online, fixed variance | {{ fixed_auc:.3f }} | {{ fixed_tpr_1:.2% }} | {{ fixed_tpr_01:.2% }} [{{ fixed_tpr_01_lo:.2% }}, {{ fixed_tpr_01_hi:.2% }}] |
 # | the same, {{ n_queries:d }} queries | {{ multi_auc:.3f }} | {{ multi_tpr_1:.2% }} | {{ multi_tpr_01:.2% }} [{{ multi_tpr_01_lo:.2% }}, {{ multi_tpr_01_hi:.2% }}] |
 #
-# Chance at {{ fpr_01:.1% }} is {{ chance_tpr_01:.2% }}: a threshold that one in a thousand non-members passes lets a useless score find about as many members. LiRA finds {{ fixed_over_chance:.0f }} times that. The loss attack, with an AUC of {{ loss_auc:.2f }} that looks respectable, finds next to nothing there. It believes that every easy image is a member. And offline LiRA, whose shadows can be trained before one knows what to ask about, is nearly as good as online.
+# Chance at {{ fpr_01:.1% }} is {{ chance_tpr_01:.2% }}: a threshold that one in a thousand non-members passes lets a useless score find about as many members. LiRA finds {{ fixed_over_chance:.0f }} times that. The loss attack, with an AUC of {{ loss_auc:.2f }} that looks respectable, finds next to nothing there. It believes that every easy image is a member. And offline LiRA, whose shadows can be trained before one knows what to ask about, comes close to online at {{ fpr_01:.1% }}; over the whole curve it is behind, with an AUC of {{ offline_auc:.3f }} against {{ fixed_auc:.3f }}.
 #
-# Asking more often did *not* help here. Our networks were trained on the images as they are, and what they know by heart is just these; a shifted or mirrored image carries less of it. Where training shifts and mirrors the images anew in each epoch, as `full` does, such queries add something (Carlini et al. 2022).
+# Asking more often did *not* help here. Our mean gives each query the same weight and treats them as independent. And our networks were trained on the images as they are; a shifted or mirrored one probably carries less of what they know by heart. The published attack fits one joint normal distribution to all queries instead. Where training shifts and mirrors the images anew in each epoch, as `full` does, such queries add something (Carlini et al. 2022).
 #
-# The shuffled membership at the end of the output is the control: the same scores, the same code, nothing to find, and the AUC is {{ shuffled_auc:.3f }}.
+# The shuffled membership at the end of the output is the control: the same φ, the same code, nothing to find, and the AUC is {{ shuffled_auc:.3f }}.
 
 # %% [markdown] id="dp-idea"
 # ## 9. With differential privacy
@@ -824,7 +831,7 @@ dp_lira_scores = attacks.lira_scores_all(PHI_OF["dp"], IN_DP, online=True)
 dp_lira = judge(dp_lira_scores, IN_DP, "dp_lira", title="DP-SGD: online LiRA, own variance")
 
 # %% [markdown] id="ceiling-idea"
-# What does the theory allow? For every (ε, δ) that the training satisfies, an attack's TPR is at most $e^\varepsilon\,\text{FPR} + \delta$, and a second such bound holds from the other side. The smallest of these over the whole curve δ(ε) is the mechanism's **trade-off curve** (Dong, Roth and Su 2022): the most that any attack on this training can reach, whatever it knows.
+# What does the theory allow? For every (ε, δ) that the training satisfies, an attack's TPR is at most $e^\varepsilon\,\text{FPR} + \delta$, and a second such bound holds from the other side. The smallest of these over the whole curve δ(ε) is the mechanism's **trade-off curve** (Dong, Roth and Su 2022): a ceiling for every attack on this training, whatever it knows, except the noise, the batches and the membership of the record itself.
 
 # %% id="plot-private"
 ADJACENCY = "replace-one" if FULL else "add/remove"
@@ -866,7 +873,7 @@ lab.claim(
 )
 lab.claim(
     "nothing-above-the-ceiling",
-    "No attack on the DP networks exceeds the ceiling, at 1% and at 0.1% FPR.",
+    "None of the four attacks on the DP networks exceeds the ceiling, at 1% and at 0.1% FPR.",
     all(
         found["tpr_1"] <= bound_1 and found["tpr_01"] <= bound_01
         for found in (attacked["dp"], attacked_offline["dp"], dp_loss, dp_lira)
@@ -874,10 +881,11 @@ lab.claim(
 )
 few_tpr_10 = metrics.tpr_at_fpr(attacked["few"]["fpr"], attacked["few"]["tpr"], 0.1)
 bound_10 = float(ceiling(np.array([0.1]))[0])
-lab.record(few_fixed_tpr_10=few_tpr_10, dp_bound_10=bound_10)
+single_pair = audit.two_sided_tpr_ceiling(0.1, eps_prv, DELTA)
+lab.record(few_fixed_tpr_10=few_tpr_10, dp_bound_10=bound_10, dp_single_pair_10=single_pair)
 lab.claim(
     "ordinary-training-breaks-the-ceiling",
-    "At 10% FPR, the attack on ordinary training exceeds the ceiling of the DP networks.",
+    "At 10% FPR, the attack on our ordinary networks finds more than the ceiling of the DP networks.",
     few_tpr_10 > bound_10,
 )
 lab.claim(
@@ -899,13 +907,13 @@ lab.claim(
 # | clipped, no noise | {{ clipped_acc_train:.3f }} | {{ clipped_acc_test:.3f }} | {{ clipped_fixed_tpr_01:.2% }} [{{ clipped_fixed_tpr_01_lo:.2% }}, {{ clipped_fixed_tpr_01_hi:.2% }}] | {{ clipped_fixed_auc:.3f }} [{{ clipped_fixed_auc_lo:.3f }}, {{ clipped_fixed_auc_hi:.3f }}] | {{ clipped_offline_auc:.3f }} [{{ clipped_offline_auc_lo:.3f }}, {{ clipped_offline_auc_hi:.3f }}] |
 # | DP-SGD, ε = {{ dp_eps_prv:.2f }} | {{ dp_acc_train:.3f }} | {{ dp_acc_test:.3f }} | {{ dp_fixed_tpr_01:.2% }} [{{ dp_fixed_tpr_01_lo:.2% }}, {{ dp_fixed_tpr_01_hi:.2% }}] | {{ dp_fixed_auc:.3f }} [{{ dp_fixed_auc_lo:.3f }}, {{ dp_fixed_auc_hi:.3f }}] | {{ dp_offline_auc:.3f }} [{{ dp_offline_auc_lo:.3f }}, {{ dp_offline_auc_hi:.3f }}] |
 #
-# DP-SGD takes the attack away: {{ dp_fixed_tpr_01:.2% }} at an FPR of {{ fpr_01:.1% }}, where ordinary training with as many shadows leaves {{ few_fixed_tpr_01:.2% }}. And it takes the accuracy away, from {{ few_acc_test:.1% }} to {{ dp_acc_test:.1% }}: two thousand images are few for this noise.
+# After DP-SGD this attack finds hardly more than chance: {{ dp_fixed_tpr_01:.2% }} at an FPR of {{ fpr_01:.1% }}, where ordinary training with as many shadows leaves {{ few_fixed_tpr_01:.2% }}. And the accuracy falls, from {{ few_acc_test:.1% }} to {{ dp_acc_test:.1% }}. Not all of that is the noise: the same training without it reaches {{ clipped_acc_test:.1% }}. The rest of the fall is clipping, and a shorter training with fewer and larger steps.
 #
-# Is nothing left? Online LiRA, which with {{ n_dp:d }} networks has two or three shadows on a side, sees nothing. The offline form estimates one side only, and steadier: it has an AUC of {{ dp_offline_auc:.3f }}, with an interval above ½. An ε of {{ dp_eps_prv:.0f }} does not mean that nothing leaks.
+# Is nothing left? Online LiRA, which with {{ n_dp:d }} networks has five shadows, mostly two or three on a side, sees nothing. The offline form does not estimate the IN side. It takes for granted that members score higher. It has an AUC of {{ dp_offline_auc:.3f }}, with an interval above ½; even the loss attack has {{ dp_loss_auc:.3f }}. An ε of {{ dp_eps_prv:.0f }} does not mean that nothing leaks.
 #
-# Now the controls. Ordinary training that is stopped at the same accuracy leaks {{ stopped_fixed_tpr_01:.2% }}, as little. So the *measured* fall says next to nothing about the noise. **A network that learns little leaks little.** Whoever reports that a defence "stops LiRA" has to show that stopping early does not do the same for less.
+# Now the controls. Ordinary training stopped near the same accuracy leaves {{ stopped_fixed_tpr_01:.2% }}. The clipped training *without noise*, to which nothing is promised, leaves {{ clipped_fixed_tpr_01:.2% }}, and an offline AUC of {{ clipped_offline_auc:.3f }} against {{ dp_offline_auc:.3f }} with noise. With so few networks of each kind, the intervals cannot tell the three apart. So the *measured* fall says next to nothing about the noise. **A network that learns little leaks little.** Whoever reports that a defence "stops LiRA" has to show that stopping early does not do the same for less.
 #
-# What, then, does DP-SGD buy? Not the measurement, but the promise. The dashed line in the figure is its ceiling. Ordinary training breaks through it: at 10% FPR the attack finds {{ few_fixed_tpr_10:.1% }}, where a training with this ε would allow {{ dp_bound_10:.1% }}. For the DP networks, no attack finds more than {{ dp_bound_1:.0% }} of the members at 1% FPR on average, and no more than {{ dp_bound_01:.1% }} at {{ fpr_01:.1% }}, for *any* record, however odd, and against any attacker who cannot predict the noise. For the other three rows nobody knows what the next attack will find, or what this one finds on the single worst image. (Our settings for the DP training were found by a few trials on these very images. Strictly, that too costs privacy, and the ε above does not count it; Papernot and Steinke 2022.)
+# What, then, does DP-SGD buy? Not the measurement, but the promise. The dashed line in the figure is its ceiling. Ordinary training breaks through it: at 10% FPR the attack finds {{ few_fixed_tpr_10:.1% }}, where this noise, this $q$ and so many steps would allow {{ dp_bound_10:.1% }}. (That takes the whole curve δ(ε). The one pair ε = {{ dp_eps_prv:.2f }}, δ = $10^{-5}$ by itself allows almost everything: {{ dp_single_pair_10:.1% }} at the same FPR.) For the DP networks, an attack with an FPR of 1% has a TPR of at most {{ dp_bound_1:.0% }}, and one with {{ fpr_01:.1% }} at most {{ dp_bound_01:.1% }}. These are chances over the coins, the batches and the noise. They hold for each record by itself, however odd, and against any attacker who can predict neither noise nor batches. For the other three rows nobody knows what the next attack will find, or what this one finds on the single worst image. (Our settings for the DP training were found by a few trials on these very images. Strictly, that too costs privacy, and the ε above does not count it; Papernot and Steinke 2022.)
 
 # %% [markdown] id="audit-idea"
 # ## 10. What the attack proves
@@ -919,6 +927,7 @@ if not FULL:
     dp_audit = audit.audit_scores(dp_scores, IN_DP[0], np.random.default_rng(0), delta=DELTA)
     lab.record(audit_eps_lo=plain_audit.epsilon, dp_audit_eps_lo=dp_audit.epsilon)
     lab.record(audit_correct=plain_audit.correct, audit_guesses=plain_audit.guesses)
+    lab.record(dp_audit_correct=dp_audit.correct, dp_audit_guesses=dp_audit.guesses)
     audit_labels = ["ordinary training", "DP-SGD"]
     for audit_label, found in zip(audit_labels, (plain_audit, dp_audit), strict=True):
         print(
@@ -936,12 +945,14 @@ if not FULL:
     )
 
 # %% [markdown] id="audit-reading"
-# For the ordinary target, {{ audit_correct:d }} of {{ audit_guesses:d }} guesses were right, which proves ε ≥ {{ audit_eps_lo:.2f }}. The truth is that no finite ε holds: given its seed, the training is deterministic. For the DP network it proves {{ dp_audit_eps_lo:.2f }}, where the accountant promises at most {{ dp_eps_prv:.2f }}. Between the two lies what this attack, from this distance, on ordinary records, cannot see. A small audited ε is not evidence of privacy. The MNIST lab says more about why.
+# For the ordinary target, {{ audit_correct:d }} of {{ audit_guesses:d }} guesses were right, which proves ε ≥ {{ audit_eps_lo:.2f }}. Nothing bounds the true ε: no calibrated noise was added, and given its seed the training is deterministic. (So is our DP network, given the seed of its noise. Its ε holds only against those who do not know that seed.)
+#
+# For the DP network the bound is {{ dp_audit_eps_lo:.2f }}, from {{ dp_audit_correct:d }} right of {{ dp_audit_guesses:d }} guesses; the accountant promises at most {{ dp_eps_prv:.2f }}. A bound of 0 proves nothing at all: every training meets it. Between the two lies what this attack, from this distance, on ordinary records, cannot see. A small audited ε is not evidence of privacy. The MNIST lab says more about why.
 
 # %% [markdown] id="exposed-idea"
 # ## 11. Who is exposed?
 #
-# An average hides the worst cases (Aerni, Zhang and Tramèr 2024). For each image, take the distance between the two means of section 6, over all {{ n_models:d }} networks, in units of the deviation that the fixed-variance attack uses. Here are the images with the largest and the smallest.
+# An average hides the worst cases (Aerni, Zhang and Tramèr 2024). For each image, take the distance between the two means of section 6, over all {{ n_models:d }} networks, in units of one pooled deviation of all scores around these means. Here are the images with the largest and the smallest.
 
 # %% id="exposed"
 (inside, _), (outside, _) = fitted(PHI, IN), fitted(PHI, ~IN)
@@ -988,7 +999,7 @@ lab.claim(
 # %% [markdown] id="exposed-reading"
 # The median image has an exposure of {{ exposure_median:.1f }}, the largest is {{ exposure_max:.1f }}. Of the memberships of the 5% most exposed, {{ exposed_tpr_1:.1% }} are found at an FPR of 1%, where the average is {{ fixed_tpr_1:.1% }}. (We picked these images by the same networks, which flatters the number.)
 #
-# What sets them apart? A network that did not see them gives their label more than half of its belief in {{ exposed_out_correct:.1% }} of the cases, against {{ all_out_correct:.1% }} for all images. They are not necessarily strange pictures. They are pictures whose label a network can only know by heart: unusual views, cut-off objects, a thing that looks like another. Among people these would be the unusual ones.
+# What sets them apart? A network that did not see them gives their label more than half of its belief in {{ exposed_out_correct:.1% }} of the cases, against {{ all_out_correct:.1% }} for all images. That is partly how we chose them: a large distance needs a low score without the image. They need not be strange pictures. Among the eight above there are unusual views and cut-off objects, but eight prove nothing about the rest.
 
 # %% [markdown] id="cluster-idea"
 # ## 12. Larger than one machine
@@ -999,12 +1010,12 @@ lab.claim(
 # from dask.distributed import Client
 #
 # with Client("scheduler:8786"), joblib.parallel_config("dask"):
-#     plain = training_runs.train_many(PLAIN, X, y, IN, range(N_MODELS), workers=256, folder=KEEP_IN)
+#     plain = training_runs.train_many(PLAIN, X, y, IN, range(N_MODELS), device=DEVICE, workers=256, folder=KEEP_IN)
 # ```
 #
-# Every worker needs the course's code and the same versions of the packages. The scores are the same to the last bit on the same kind of processor: each network depends on its own seed and on nothing else. Finished networks are kept where the notebook runs, so an interruption costs no more than on one machine. On several GPUs, start one worker process for each with its own `CUDA_VISIBLE_DEVICES`. Ray works in the same way, after `ray.util.joblib.register_ray()`, with `parallel_config("ray")`.
+# Every worker needs the course's code and the same versions of the packages. On CPUs of the same kind the scores are the same to the last bit: a network depends on its settings, the data, its members and its seed, and not on the other networks. A GPU's sums may come in another order each time. Finished networks are kept where the notebook runs, so an interruption costs no more than on one machine. On several GPUs, start one worker process for each with its own `CUDA_VISIBLE_DEVICES`. Ray should work in the same way, after `ray.util.joblib.register_ray()`, with `parallel_config("ray")`; only Dask is tested here.
 #
-# What would it cost? No GPU was at hand when this was written, so the table is *derived*, not measured. One forward pass of ResNet-18 on a 32 × 32 image is counted below. Backward costs twice as much. We assume that a GPU reaches a fifth of its peak on pictures as small as these, and that per-image gradients, which DP-SGD writes once and reads twice, move at two thirds of its memory's speed. Expect to be off by a factor of two, and time one epoch on your own GPU before you start: section 3 does.
+# What would it cost? No GPU was at hand when this was written, so the table is *derived*, not measured. One forward pass of ResNet-18 on a 32 × 32 image is counted below. Backward costs twice as much. We assume that a GPU reaches a fifth of its peak on pictures as small as these, and that per-image gradients, which DP-SGD writes once and reads twice, move at two thirds of its memory's speed. It may well be off by a factor of two or more: time one epoch on your own GPU before you start: section 3 does.
 
 # %% id="cost"
 from torch.utils.flop_counter import FlopCounterMode
@@ -1033,23 +1044,24 @@ for gpu, (peak, bandwidth) in gpus.items():
         {
             f"cost_{gpu.lower()}_plain_minutes": 60 * ordinary,
             f"cost_{gpu.lower()}_dp_minutes": 60 * with_dp,
-            f"cost_{gpu.lower()}_full_hours": 30 * (ordinary + with_dp),
+            f"cost_{gpu.lower()}_full_hours": 30 * ordinary + 38 * with_dp,
             f"cost_{gpu.lower()}_256_hours": 256 * ordinary,
             f"cost_{gpu.lower()}_256_eight_hours": 256 * ordinary / 8,
             f"cost_{gpu.lower()}_256_dp_hours": 256 * with_dp,
         }
     )
     print(f"{gpu}: {60 * ordinary:.1f} minutes a network, {60 * with_dp:.1f} with DP-SGD")
-lab.record(kept_gigabytes=60 * 4 * n_weights / 1e9)
+kept_networks = 30 * 4 + 30 + 8  # ordinary ones with three early copies, DP, clipped
+lab.record(kept_gigabytes=kept_networks * 4 * n_weights / 1e9)
 
 # %% [markdown] id="cost-reading"
 # | | one T4 (as in Colab) | eight T4 | one A100 |
 # |---|---|---|---|
 # | one network, ordinary / DP-SGD | {{ cost_t4_plain_minutes:.1f }} / {{ cost_t4_dp_minutes:.1f }} minutes | | {{ cost_a100_plain_minutes:.1f }} / {{ cost_a100_dp_minutes:.1f }} minutes |
-# | `full`: 30 + 30 networks | {{ cost_t4_full_hours:.1f }} hours | | {{ cost_a100_full_hours:.1f }} hours |
+# | `full`: 30 + 30 + 8 networks | {{ cost_t4_full_hours:.1f }} hours | | {{ cost_a100_full_hours:.1f }} hours |
 # | 256 shadows, ordinary | {{ cost_t4_256_hours:.1f }} hours | {{ cost_t4_256_eight_hours:.1f }} hours | {{ cost_a100_256_hours:.1f }} hours |
 #
-# One forward pass takes {{ resnet_megaflops:.0f }} million operations, and the network has {{ resnet_weights:,d }} weights. The 60 networks of `full` need {{ kept_gigabytes:.1f }} GB of disk. If a GPU's memory does not suffice, the training says which batch size to try.
+# One forward pass takes {{ resnet_megaflops:.0f }} million operations, and the network has {{ resnet_weights:,d }} weights. `full` trains 68 networks: 30 ordinary ones, 30 with DP-SGD, 8 clipped without noise. With the three early copies of each ordinary one they need {{ kept_gigabytes:.1f }} GB of disk. If a GPU's memory does not suffice, the training says which batch size to try.
 #
 # What do more shadows buy? The published attack uses 256. With them a variance for each image is worth having, and the attack gains mostly at the lowest false positive rates.
 
