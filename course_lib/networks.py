@@ -417,7 +417,9 @@ def _memory_of(device, name, size):
     """Turn a device's lack of memory into a sentence."""
     try:
         yield
-    except torch.OutOfMemoryError as error:
+    except RuntimeError as error:  # torch.OutOfMemoryError is one; on a CPU it has no type
+        if not isinstance(error, torch.OutOfMemoryError) and "allocate memory" not in str(error):
+            raise
         raise OutOfMemoryError(
             f"the memory of {device} does not suffice for {size} images at a time: set {name} to "
             f"{max(1, size // 2)} and run the cell again"

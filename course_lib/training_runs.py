@@ -90,7 +90,7 @@ def train_many(
         IN: M × P bool array, the members of each network.
         seeds: M ints.
         device: where to train.
-        workers: how many train at a time; -1 for one per core. Ignored on a GPU.
+        workers: how many train at a time; -1 for one per core. Ignored on this machine's GPU.
         folder: where finished networks are kept and looked for; None keeps nothing.
         progress: called as progress(epochs done, epochs in all, what trains now).
         say: called with a sentence about what was found in the folder.
@@ -221,7 +221,9 @@ def _digest(weights):
 
 def _results(tasks, device, workers):
     """Yield (number, weights) of each run as soon as it is trained."""
-    if torch.device(device).type != "cpu":
+    backend, _ = joblib.parallel.get_active_backend()
+    here = isinstance(backend, joblib.parallel.LokyBackend)  # joblib's own choice: no cluster
+    if here and torch.device(device).type != "cpu":
         workers = 1  # they would take turns on the device anyway, and share its memory
     threads = torch.get_num_threads()
     with warnings.catch_warnings():

@@ -75,7 +75,7 @@ lab = Lab(
 FULL = lab.profile == "full"
 DEVICE = networks.find_device("auto" if FULL else "cpu")
 KEEP_IN = lab.keep_in(DOWNLOADS_DIR / "networks")  # or "/content/drive/MyDrive/networks"
-WORKERS = lab.pick(smoke=1, quick=-1)  # networks that train at a time; -1: one per core
+WORKERS = lab.pick(smoke=1, quick=-1, full=1)  # networks that train at a time; -1: one per core
 
 POOL = lab.pick(smoke=200, quick=4_000, full=50_000)  # candidate images
 N_MODELS = lab.pick(smoke=5, quick=17, full=30)  # trained without privacy; number 0 is the target
@@ -107,7 +107,7 @@ private_settings = {
         epochs=30,
         steps_per_epoch=math.ceil(25_000 / 512),
         weight_decay=1e-4,
-        physical_batch_size=128,
+        physical_batch_size=64,
     ),
 }
 PLAIN = plain_settings[lab.profile]

@@ -279,19 +279,35 @@ def test_another_rate_than_the_settings_say_is_refused(records, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    "error",
+    [
+        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB"),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes."),
+    ],
+)
+@pytest.mark.parametrize(
     ("settings", "name", "smaller"),
     [(TRAINING, "batch_size", 8), (PRIVATE, "physical_batch_size", 32)],
 )
 def test_a_device_without_memory_says_which_size_to_try(
-    settings, name, smaller, records, monkeypatch
+    settings, name, smaller, error, records, monkeypatch
 ):
     def full(self, images):
-        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB")
+        raise error
 
     monkeypatch.setattr(SmallResNet, "forward", full)
     train = train_private if isinstance(settings, PrivateTraining) else train_network
     with pytest.raises(OutOfMemoryError, match=f"set {name} to {smaller} and run the cell again"):
         train(settings, *records, 0)
+
+
+def test_another_error_stays_what_it_is(records, monkeypatch):
+    def broken(self, images):
+        raise RuntimeError("something else")
+
+    monkeypatch.setattr(SmallResNet, "forward", broken)
+    with pytest.raises(RuntimeError, match="something else"):
+        train_network(TRAINING, *records, 0)
 
 
 def test_an_unknown_device_is_refused():

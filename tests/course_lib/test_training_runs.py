@@ -1,5 +1,6 @@
 """Training many networks: the same bits everywhere, kept, resumed, and nothing mixed up."""
 
+import contextlib
 import dataclasses
 import errno
 import os
@@ -379,3 +380,23 @@ def test_two_workers_of_a_dask_cluster_give_the_same_scores(records):
         for many in (here, there)
     ]
     np.testing.assert_array_equal(*scores)
+
+
+@pytest.mark.parametrize(
+    ("device", "backend", "expected"),
+    [("cpu", None, 4), ("cuda", None, 1), ("cpu", "threading", 4), ("cuda", "threading", 4)],
+)
+def test_a_gpu_here_trains_one_at_a_time_and_a_cluster_as_many_as_asked(
+    device, backend, expected, monkeypatch
+):
+    asked = []
+
+    def parallel(n_jobs, return_as):
+        asked.append(n_jobs)
+        return list
+
+    monkeypatch.setattr(training_runs.joblib, "Parallel", parallel)
+    chosen = joblib.parallel_config(backend) if backend else contextlib.nullcontext()
+    with chosen:
+        assert list(training_runs._results([], device, 4)) == []
+    assert asked == [expected]
