@@ -28,6 +28,7 @@ from tests.benchmarks import straightforward
 ROOT = Path(__file__).resolve().parents[2]
 EPOCHS = 60
 # Multiply-adds of a step on one row: W1 forward and backward; W2 forward, backward, and through it.
+# Blank pixels count, although the training gets by without their products.
 FLOP_PER_ROW = 2 * (2 * 784 * 256 + 3 * 256 * 10)
 
 
