@@ -1,5 +1,8 @@
 """Populations against torch.optim's loop, model by model."""
 
+import gc
+import warnings
+
 import joblib
 import numpy as np
 import pytest
@@ -77,14 +80,17 @@ def test_workers_started_ahead_train_the_same_networks(records):
         assert_same_network(a, b, atol=0, rtol=0)
 
 
-def test_an_iterator_that_is_dropped_disturbs_no_later_training(records, capfd):
+def test_an_iterator_that_is_dropped_breaks_off_no_training(records):
     X, y = records
-    next(train_mlps(X, y, design(6), range(6), workers=2, epochs=3))
-    later = list(train_mlps(X, y, design(3), [1, 2, 3], workers=2, epochs=1))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        next(train_mlps(X, y, design(6), range(6), workers=2, epochs=3))
+        gc.collect()
+        later = list(train_mlps(X, y, design(3), [1, 2, 3], workers=2, epochs=1))
+    assert [w for w in said if "cancelled" in str(w.message)] == []  # as joblib would say
     here = train_mlps(X, y, design(3), [1, 2, 3], workers=1, epochs=1)
     for a, b in zip(later, here, strict=True):
         assert_same_network(a, b, atol=0, rtol=0)
-    assert "Exception" not in capfd.readouterr().err
 
 
 def test_an_error_in_a_worker_reaches_the_reader(records):
