@@ -13,7 +13,6 @@ give the same bundle byte for byte, as long as libwebp packs alike. After a chan
 SHA-256, which is printed, in ``course_lib/data.py`` and ``data/README.md``.
 """
 
-import argparse
 import hashlib
 import io
 import json
@@ -23,8 +22,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from course_build.bundle_mnist import write_bundle
-from course_lib.data import DATA_DIR, DataError
+from course_build.bundles import bundle_command
+from course_lib.data import DataError
 
 # The package spells labels "lables".
 ORIGINALS = {
@@ -103,30 +102,14 @@ def draw_subset(originals, n_train=N_TRAIN, n_test=N_TEST, seed=SEED):
 
 def main(arguments=None):
     """Run the command and return its exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m course_build.bundle_cifar10",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    return bundle_command(
+        "course_build.bundle_cifar10",
+        __doc__,
+        "where the package's files are",
+        "cifar10_subset.npz",
+        lambda folder: draw_subset(read_originals(folder)),
+        arguments,
     )
-    parser.add_argument("folder", metavar="FOLDER", help="where the package's files are")
-    parser.add_argument(
-        "--output",
-        default=DATA_DIR / "cifar10_subset.npz",
-        type=Path,
-        help="default: data/cifar10_subset.npz",
-    )
-    options = parser.parse_args(arguments)
-    try:
-        write_bundle(draw_subset(read_originals(options.folder)), options.output)
-    except DataError as error:
-        print(error, file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"{options.output} cannot be written: {error.strerror}", file=sys.stderr)
-        return 1
-    digest = hashlib.sha256(options.output.read_bytes()).hexdigest()
-    print(f"{options.output}: {options.output.stat().st_size} bytes, SHA-256 {digest}")
-    return 0
 
 
 if __name__ == "__main__":

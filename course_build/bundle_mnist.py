@@ -14,17 +14,12 @@ zlib; another version of it may pack differently). After a change, enter the new
 is printed, in ``course_lib/data.py`` and ``data/README.md``.
 """
 
-import argparse
 import hashlib
-import io
-import os
 import sys
-import zipfile
 from pathlib import Path
 
-import numpy as np
-
-from course_lib.data import DATA_DIR, DataError, read_idx
+from course_build.bundles import bundle_command
+from course_lib.data import DataError, read_idx
 
 ORIGINALS = {
     "x_train": ("train-images-idx3-ubyte", "6bbc9ace898e44ae57da46a324031adb"),
@@ -32,9 +27,6 @@ ORIGINALS = {
     "x_test": ("t10k-images-idx3-ubyte", "2646ac647ad5339dbf082846283269ea"),
     "y_test": ("t10k-labels-idx1-ubyte", "27ae3e4e09519cfbb04c329615203637"),
 }
-
-# The earliest date a zip archive can hold: the bundle must not depend on the day it was made.
-_ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def read_originals(folder):
@@ -60,50 +52,16 @@ def read_originals(folder):
     return arrays
 
 
-def write_bundle(arrays, path):
-    """Write arrays as a compressed ``.npz`` whose bytes depend on nothing but the arrays.
-
-    The file appears whole or not at all.
-    """
-    path = Path(path)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with zipfile.ZipFile(temporary, "w") as archive:
-            for name, array in arrays.items():
-                member = zipfile.ZipInfo(f"{name}.npy", _ZIP_EPOCH)
-                member.create_system = 3  # the same on every operating system
-                member.external_attr = 0o644 << 16
-                npy = io.BytesIO()
-                np.lib.format.write_array(npy, array, version=(1, 0), allow_pickle=False)
-                archive.writestr(member, npy.getvalue(), zipfile.ZIP_DEFLATED, 9)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
 def main(arguments=None):
     """Run the command and return its exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m course_build.bundle_mnist",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    return bundle_command(
+        "course_build.bundle_mnist",
+        __doc__,
+        "where the IDX files are",
+        "mnist.npz",
+        read_originals,
+        arguments,
     )
-    parser.add_argument("folder", metavar="FOLDER", help="where the IDX files are")
-    parser.add_argument(
-        "--output", default=DATA_DIR / "mnist.npz", type=Path, help="default: data/mnist.npz"
-    )
-    options = parser.parse_args(arguments)
-    try:
-        write_bundle(read_originals(options.folder), options.output)
-    except DataError as error:
-        print(error, file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"{options.output} cannot be written: {error.strerror}", file=sys.stderr)
-        return 1
-    digest = hashlib.sha256(options.output.read_bytes()).hexdigest()
-    print(f"{options.output}: {options.output.stat().st_size} bytes, SHA-256 {digest}")
-    return 0
 
 
 if __name__ == "__main__":

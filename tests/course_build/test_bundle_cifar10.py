@@ -8,7 +8,7 @@ from PIL import Image
 
 from course_build import bundle_cifar10
 from course_build.bundle_cifar10 import draw_subset, main, read_originals
-from course_build.bundle_mnist import write_bundle
+from course_build.bundles import write_bundle
 from course_lib import data
 from course_lib.data import DataError, load_cifar10
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from course_build import bundle_mnist
-from course_build.bundle_mnist import main, read_originals, write_bundle
+from course_build.bundle_mnist import main, read_originals
+from course_build.bundles import write_bundle
 from course_lib.data import MNIST_SHA256, DataError, load_mnist
 
 
