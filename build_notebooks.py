@@ -15,6 +15,7 @@ Turns each lab's source, catalogs and results into its notebooks, one for each l
   notebooks/source/LAB.py  +  notebooks/locale/LANG/LAB.po  +  data/results/LAB.json
       ->  notebooks/LANG/LAB.ipynb
 
+and what course_lib says (course_lib/locale) into what gettext reads.
 The catalogs are brought up to the source on the way: new texts are added, and changed ones keep
 their translation for a translator to look at. Until then the notebook shows English there, and
 the cell is reported as stale. To begin a language, make its folder in notebooks/locale.
@@ -52,6 +53,7 @@ def main(arguments=None, tree=None):
     except AuthoringError as error:
         print(error, file=sys.stderr)
         return 1
+    build.library(languages)
     for lab in labs:
         build.lab(lab, languages)
     if not options.labs and not options.lang:

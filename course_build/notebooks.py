@@ -9,6 +9,7 @@ from course_build.catalogs import (
     translations_of,
     write_catalog,
 )
+from course_build.library_texts import compiled, library_messages
 from course_build.lint import source_problems
 from course_build.parity import parity_faults
 from course_build.problems import AuthoringError, Problem, refuse, shown
@@ -17,7 +18,10 @@ from course_build.results import ResultsError, read_results
 from course_build.solutions import stripped
 from course_build.source import read_source
 from course_build.translation_checks import catalog_problems
-from course_build.tree import ENGLISH, SETUP_CATALOG
+from course_build.tree import ENGLISH, LIBRARY_CATALOG, SETUP_CATALOG
+
+# What a catalog's references are, where they are not the ids of cells.
+_PLACES = {LIBRARY_CATALOG: "file"}
 
 
 class Build:
@@ -30,7 +34,8 @@ class Build:
     changed : list of path
         The files that were written; with ``writing`` false, those that differ.
     stale : dict
-        For each (lab, language), the ids of the cells that show English.
+        For each (lab, language), the ids of the cells that show English; for
+        ("course_lib", language), the files that do.
     """
 
     def __init__(self, tree, address, writing=True):
@@ -49,16 +54,43 @@ class Build:
 
     def catalog_of_setup(self, languages):
         """Bring up the catalogs of what the generator itself says in every notebook."""
-        for language in languages:
-            if language != ENGLISH:
-                messages = messages_of(setup_texts(self.address))
-                self._setup[language] = self._catalog(SETUP_CATALOG, language, messages)
+        messages = messages_of(setup_texts(self.address))
+        for language in _others(languages):
+            path = self.tree.catalog(SETUP_CATALOG, language)
+            self._setup[language] = self._catalog(path, language, messages)
+
+    def library(self, languages):
+        """Bring up the catalogs of what ``course_lib`` says, and compile them."""
+        if not self.tree.library.is_dir():
+            return
+        try:
+            messages = library_messages(self.tree.library)
+        except AuthoringError as error:
+            self.refused += error.problems
+            return
+        for language in _others(languages):
+            path = self.tree.library_catalog(language)
+            try:
+                translations = self._catalog(path, language, messages)
+            except AuthoringError as error:
+                self.refused += error.problems
+            else:
+                self._put(path.with_suffix(".mo"), compiled(translations, language))
 
     def lab(self, lab, languages):
-        """Build the notebooks of a lab; what is refused is remembered, not raised."""
+        """Build the notebooks of a lab; what is refused is remembered, not raised.
+
+        The catalogs are brought up even where a number cannot be filled in yet, so that
+        translators need not wait for the results.
+        """
         try:
             source = read_source(self.tree.source(lab))
             refuse(source_problems(source))
+        except AuthoringError as error:
+            self.refused += error.problems
+            return
+        translations = self._translations(source, languages)
+        try:
             results = self._results(lab)
             english = student_form(source, ENGLISH, results, {}, self.address)
         except AuthoringError as error:
@@ -66,12 +98,14 @@ class Build:
             return
         for language in languages:
             try:
-                notebook = (
-                    english
-                    if language == ENGLISH
-                    else self._in_language(source, language, results, english)
-                )
-                self._put(self.tree.notebook(lab, language), as_text(notebook))
+                if language == ENGLISH:
+                    notebook = english
+                elif language in translations:
+                    pairs = translations[language]
+                    notebook = self._in_language(source, language, results, english, pairs)
+                else:
+                    continue
+                self._put(self.tree.notebook(lab, language), as_text(notebook).encode("utf-8"))
             except AuthoringError as error:
                 self.refused += error.problems
 
@@ -83,6 +117,9 @@ class Build:
             language = path.parent.name
             if path.stem not in known or language not in self.tree.languages:
                 self.refused.append(f"{shown(path)}: belongs to no lab or language; delete it")
+        for path in sorted(self.tree.library.glob("locale/*")):
+            if path.name not in self.tree.languages:
+                self.refused.append(f"{shown(path)}: belongs to no language; delete it")
 
     def report(self):
         """Yield the lines that say what was done, or with ``writing`` false what is to do."""
@@ -92,18 +129,28 @@ class Build:
             else:
                 yield f"{shown(path)} differs from what its source gives: build the notebooks"
         for (lab, language), cells in self.stale.items():
-            count = f"{len(cells)} stale cell{'s' * (len(cells) > 1)}"
+            place = _PLACES.get(lab, "cell") + "s" * (len(cells) > 1)
+            count = f"{len(cells)} stale {place}"
             yield f"{lab} in {language}: {count} in English: {', '.join(cells)}"
         if self.is_up_to_date:
             yield "all notebooks are up to date"
 
-    def _in_language(self, source, language, results, english):
-        """The notebook in another language, proved to be the same code."""
+    def _translations(self, source, languages):
+        """What the brought up catalogs of a lab may show, for each language that has a good one."""
         student, _ = stripped(source)
-        translations = {
-            **self._setup[language],
-            **self._catalog(source.lab, language, messages_of(student.cells)),
-        }
+        messages = messages_of(student.cells)
+        translations = {}
+        for language in _others(languages):
+            path = self.tree.catalog(source.lab, language)
+            try:
+                own = self._catalog(path, language, messages)
+                translations[language] = {**self._setup[language], **own}
+            except AuthoringError as error:
+                self.refused += error.problems
+        return translations
+
+    def _in_language(self, source, language, results, english, translations):
+        """The notebook in another language, proved to be the same code."""
         notebook = student_form(source, language, results, translations, self.address)
         refuse(
             Problem(self.tree.catalog(source.lab, language), 1, fault, cell)
@@ -111,9 +158,8 @@ class Build:
         )
         return notebook
 
-    def _catalog(self, name, language, messages):
+    def _catalog(self, path, language, messages):
         """Bring up a catalog; return the translations in it that may be shown."""
-        path = self.tree.catalog(name, language)
         before = read_catalog(path)
         catalog = merged(before, messages, language)
         refuse(catalog_problems(path, catalog))
@@ -122,7 +168,7 @@ class Build:
             if self.writing:
                 write_catalog(path, catalog)
         if stale_cells(catalog):
-            self.stale[name, language] = stale_cells(catalog)
+            self.stale[path.stem, language] = stale_cells(catalog)
         return translations_of(catalog)
 
     def _results(self, lab):
@@ -135,11 +181,15 @@ class Build:
         except ResultsError as error:
             raise AuthoringError([Problem(path, 1, str(error))]) from None
 
-    def _put(self, path, text):
-        """Write a notebook, or note that it differs."""
-        if path.exists() and path.read_bytes() == text.encode("utf-8"):
+    def _put(self, path, content):
+        """Write a file, or note that it differs."""
+        if path.exists() and path.read_bytes() == content:
             return
         self.changed.append(path)
         if self.writing:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8", newline="\n")
+            path.write_bytes(content)
+
+
+def _others(languages):
+    return [language for language in languages if language != ENGLISH]

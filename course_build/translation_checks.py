@@ -12,7 +12,10 @@ from course_build.display_text import split_template
 from course_build.markdown import NUMBER, masked, spans
 from course_build.problems import Problem
 from course_build.prose import prose_faults
+from course_build.tree import LIBRARY_CATALOG
 
+# The kinds of text that are filled in: f-strings of a lab, and what course_lib formats.
+_FIELDS = {"f-string", "template"}
 _TYPED = re.compile(r"\d+(?:(?:[.,\u00a0\u202f]|\\,|\{,\})\d+)*")
 _WORDS_IN_TEX = re.compile(r"\\(text\w*|mathrm|mbox|operatorname)\{[^{}]*\}")
 # Emphasis may be set otherwise in another language.
@@ -28,7 +31,8 @@ def catalog_problems(path, catalog):
             kinds = entry.comment.split("\n")
             for message in translation_faults(entry.msgid, entry.msgstr, kinds):
                 about = f"the translation of {quoted(entry.msgid)}: {message}"
-                yield Problem(path, entry.linenum or 1, about, ", ".join(_cells(entry)))
+                cells = ", ".join(_cells(entry)) if path.stem != LIBRARY_CATALOG else ""
+                yield Problem(path, entry.linenum or 1, about, cells)
 
 
 def translation_faults(english, translation, kinds):
@@ -40,7 +44,7 @@ def translation_faults(english, translation, kinds):
             yield "the headings, lists or quotations (#, -, 1., >) at line starts differ"
     else:
         yield from _code_faults(english, translation, kinds)
-    if "f-string" in kinds:
+    if _FIELDS & set(kinds):
         try:
             english, translation = (_without_fields(text) for text in (english, translation))
         except ValueError:
@@ -51,15 +55,15 @@ def translation_faults(english, translation, kinds):
 
 
 def _code_faults(english, translation, kinds):
-    if "f-string" in kinds:
+    if _FIELDS & set(kinds):
         try:
             fields = [Counter(split_template(text)[1::2]) for text in (english, translation)]
         except ValueError as error:
             yield str(error)
         else:
             if fields[0] != fields[1]:
-                yield f"the fields of the f-string differ: {_unlike(*fields)}"
-    if {"text", "f-string"} & set(kinds):
+                yield f"the fields differ: {_unlike(*fields)}"
+    if {"text", *_FIELDS} & set(kinds):
         if _lone_dollars(translation) != _lone_dollars(english):
             yield "a `$` without its other"
         for ends in (str.startswith, str.endswith):

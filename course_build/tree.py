@@ -6,6 +6,8 @@ from pathlib import Path
 ENGLISH = "en"
 # The catalog of what the generator itself writes into every notebook.
 SETUP_CATALOG = "setup"
+# The catalog of what course_lib says.
+LIBRARY_CATALOG = "course_lib"
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,16 @@ class Tree:
     def catalog(self, lab, language):
         """The catalog of a lab in a language."""
         return self.root / "notebooks" / "locale" / language / f"{lab}.po"
+
+    @property
+    def library(self):
+        """The library that the notebooks import."""
+        return self.root / "course_lib"
+
+    def library_catalog(self, language):
+        """The catalog of what the library says in a language, where ``gettext`` looks for it."""
+        folder = self.library / "locale" / language / "LC_MESSAGES"
+        return folder / f"{LIBRARY_CATALOG}.po"
 
     def notebook(self, lab, language):
         """The student's notebook of a lab in a language."""

@@ -42,7 +42,7 @@ def translate(course, english, french):
         (
             "records are members (",
             lambda text: text + " {__import__('os').system('id')}",
-            "fields of the f-string differ: `{__import__('os').system('id')}` is new",
+            "fields differ: `{__import__('os').system('id')}` is new",
         ),
         (
             "A **fair coin**",
