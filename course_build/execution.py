@@ -43,7 +43,7 @@ from traitlets.config import Config
 # The same for each lab, however many run side by side and whatever the machine has.
 THREADS = 2
 
-_FIXED_THREADS = {
+FIXED_THREADS = {
     **dict.fromkeys(
         ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"),
         str(THREADS),
@@ -99,7 +99,7 @@ class Position:
     section: str = ""
 
 
-class _OwnInterpreter(AsyncKernelManager):
+class OwnInterpreter(AsyncKernelManager):
     """Starts this interpreter as the kernel."""
 
     @property
@@ -146,7 +146,7 @@ class Execution:
 
     def __init__(self, notebook, *, directory, environment, timeout):
         self.notebook = notebook
-        self.total = sum(_is_run(cell) for cell in notebook.cells)
+        self.total = sum(is_run(cell) for cell in notebook.cells)
         self.position = None
         self.seconds = None
         self._directory = Path(directory)
@@ -244,17 +244,17 @@ class Execution:
             timeout=self._timeout,
             startup_timeout=_STARTUP_SECONDS,
             iopub_timeout=30,
-            kernel_manager_class=_OwnInterpreter,
+            kernel_manager_class=OwnInterpreter,
             resources={"metadata": {"path": str(self._directory)}},
             record_timing=False,
             coalesce_streams=True,
             on_cell_start=self._note_start,
-            config=_private_connection(folder),
+            config=private_connection(folder),
         )
         environment = {
             **os.environ,
             "IPYTHONDIR": str(folder / "ipython"),  # no start-up files of the person who builds
-            **_FIXED_THREADS,
+            **FIXED_THREADS,
             "PYTHONHASHSEED": "0",
             **self._environment,
         }
@@ -289,13 +289,13 @@ class Execution:
     def _note_start(self, cell, cell_index):
         if self._stopped:
             raise _StoppedBetweenCells
-        if _is_run(cell):
+        if is_run(cell):
             before = self.notebook.cells[: cell_index + 1]
             self.position = Position(
-                number=sum(map(_is_run, before)),
+                number=sum(map(is_run, before)),
                 cell_id=cell.get("id", ""),
                 first_line=cell.source.strip().splitlines()[0],
-                section=_last_heading(before),
+                section=last_heading(before),
             )
 
 
@@ -303,11 +303,12 @@ class _StoppedBetweenCells(Exception):  # noqa: N818 (nothing went wrong)
     """The run was interrupted while no cell ran."""
 
 
-def _is_run(cell):
+def is_run(cell):
+    """Whether a cell is run: one that holds code."""
     return cell.cell_type == "code" and bool(cell.source.strip())
 
 
-def _last_heading(cells):
+def last_heading(cells):
     """Return the text of the last Markdown heading in the cells, or nothing."""
     for cell in reversed(cells):
         if cell.cell_type == "markdown":
@@ -318,7 +319,7 @@ def _last_heading(cells):
     return ""
 
 
-def _private_connection(folder):
+def private_connection(folder):
     """Return the configuration of a connection that no other run can clash with."""
     fits = len(os.fsencode(folder)) <= _LONGEST_IPC_FOLDER
     return Config(
