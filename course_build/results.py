@@ -70,8 +70,9 @@ TIMING_KEY = "minutes_total"
 _KEY = re.compile(r"[a-z][a-z0-9_]*")
 _CLAIM_ID = re.compile(r"[a-z][a-z0-9-]*")
 
-# What of course_lib cannot change a figure: translations, fonts, and what tools leave behind.
-_FOLDERS_APART = {"locale", "fonts", "__pycache__", ".ipynb_checkpoints"}
+# What of course_lib cannot change a figure: translations, fonts, the answers that are taken from
+# the labs' sources, and what tools leave behind.
+_FOLDERS_APART = {"locale", "fonts", "answers", "__pycache__", ".ipynb_checkpoints"}
 _SUFFIXES_APART = {".po", ".pot", ".mo", ".otf", ".ttf", ".ttc", ".woff", ".woff2", ".pyc"}
 
 
@@ -224,8 +225,8 @@ def check_writable(path):
 def lab_inputs(source):
     """Return the SHA-256 of each file of the tree that a lab's results depend on.
 
-    These are its source and the library; the data that it reads is added after the run. Catalogs
-    and fonts are left out, because they cannot change a figure.
+    These are its source and the library; the data that it reads is added after the run. Catalogs,
+    fonts and the answers to exercises are left out, because they cannot change a figure.
     """
     source = Path(source).resolve()
     library = [path for path in (ROOT / "course_lib").rglob("*") if _counts(path)]

@@ -109,6 +109,12 @@ def stripped(source):
     return student, problems
 
 
+def is_mark(line):
+    """Whether a line of a cell is one of the marks of solutions."""
+    mark = line.strip()
+    return mark in (_BEGIN, _END) or mark.startswith(_STUB)
+
+
 def leftovers(source, secrets):
     """The lines of the solutions that a student could read in one of the cells."""
     telling = {
