@@ -15,7 +15,8 @@ Turns each lab's source, catalogs and results into its notebooks, one for each l
   notebooks/source/LAB.py  +  notebooks/locale/LANG/LAB.po  +  data/results/LAB.json
       ->  notebooks/LANG/LAB.ipynb
 
-and what course_lib says (course_lib/locale) into what gettext reads.
+Without LAB it also brings up what course_lib says (course_lib/locale) and compiles it, and makes
+README.LANG.md from README.md, in which it fills in the table of notebooks.
 The catalogs are brought up to the source on the way: new texts are added, and changed ones keep
 their translation for a translator to look at. Until then the notebook shows English there, and
 the cell is reported as stale. To begin a language, make its folder in notebooks/locale.
@@ -53,7 +54,9 @@ def main(arguments=None, tree=None):
     except AuthoringError as error:
         print(error, file=sys.stderr)
         return 1
-    build.library(languages)
+    if not options.labs:
+        build.library(languages)
+        build.readmes(languages)
     for lab in labs:
         build.lab(lab, languages)
     if not options.labs and not options.lang:

@@ -1,5 +1,6 @@
 """The build of the notebooks: every lab in every language, written or compared."""
 
+from course_build.answers import answers_of, as_json
 from course_build.catalogs import (
     merged,
     messages_of,
@@ -13,15 +14,16 @@ from course_build.library_texts import compiled, library_messages
 from course_build.lint import source_problems
 from course_build.parity import parity_faults
 from course_build.problems import AuthoringError, Problem, refuse, shown
+from course_build.readme import readme, readme_messages, readme_name
 from course_build.render import as_text, setup_texts, student_form
 from course_build.results import ResultsError, read_results
 from course_build.solutions import stripped
 from course_build.source import read_source
 from course_build.translation_checks import catalog_problems
-from course_build.tree import ENGLISH, LIBRARY_CATALOG, SETUP_CATALOG
+from course_build.tree import ENGLISH, LIBRARY_CATALOG, README_CATALOG, SETUP_CATALOG
 
 # What a catalog's references are, where they are not the ids of cells.
-_PLACES = {LIBRARY_CATALOG: "file"}
+_PLACES = {LIBRARY_CATALOG: "file", README_CATALOG: "section"}
 
 
 class Build:
@@ -35,7 +37,7 @@ class Build:
         The files that were written; with ``writing`` false, those that differ.
     stale : dict
         For each (lab, language), the ids of the cells that show English; for
-        ("course_lib", language), the files that do.
+        ("course_lib", language), the files that do; for ("README", language), its sections.
     """
 
     def __init__(self, tree, address, writing=True):
@@ -89,6 +91,8 @@ class Build:
         except AuthoringError as error:
             self.refused += error.problems
             return
+        if self.tree.checks(lab).is_file():
+            self._put(self.tree.answers(lab), as_json(answers_of(source)).encode("utf-8"))
         translations = self._translations(source, languages)
         try:
             results = self._results(lab)
@@ -109,16 +113,41 @@ class Build:
             except AuthoringError as error:
                 self.refused += error.problems
 
+    def readmes(self, languages):
+        """Bring up the README's catalogs; write it in every language that has a good one."""
+        path = self.tree.root / readme_name(ENGLISH)
+        if not path.is_file():
+            return
+        text = path.read_text(encoding="utf-8")
+        messages = readme_messages(text)
+        for language in languages:
+            translations = {}
+            if language != ENGLISH:
+                catalog = self.tree.catalog(README_CATALOG, language)
+                try:
+                    own = self._catalog(catalog, language, messages)
+                except AuthoringError as error:
+                    self.refused += error.problems
+                    continue
+                translations = {**self._setup[language], **own}
+            made = readme(text, language, self.tree, self.address, translations)
+            self._put(self.tree.root / readme_name(language), made.encode("utf-8"))
+
     def strays(self):
-        """Report the notebooks and catalogs that belong to no lab."""
-        known = {*self.tree.labs, SETUP_CATALOG}
+        """Report the notebooks, catalogs and READMEs that belong to no lab or language."""
+        known = {*self.tree.labs, SETUP_CATALOG, README_CATALOG}
         notebooks = self.tree.root / "notebooks"
         for path in sorted([*notebooks.glob("*/*.ipynb"), *notebooks.glob("locale/*/*.po")]):
             language = path.parent.name
             if path.stem not in known or language not in self.tree.languages:
                 self.refused.append(f"{shown(path)}: belongs to no lab or language; delete it")
-        for path in sorted(self.tree.library.glob("locale/*")):
-            if path.name not in self.tree.languages:
+        for path in sorted(self.tree.library.glob("exercises/answers/*.json")):
+            if path.stem not in self.tree.labs or not self.tree.checks(path.stem).is_file():
+                self.refused.append(f"{shown(path)}: belongs to no lab with checks; delete it")
+        catalogs = self.tree.library.glob("locale/*")
+        readmes = self.tree.root.glob("README.*.md")
+        for path in sorted([*catalogs, *readmes]):
+            if path.name.removeprefix("README.").removesuffix(".md") not in self.tree.languages:
                 self.refused.append(f"{shown(path)}: belongs to no language; delete it")
 
     def report(self):

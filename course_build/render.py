@@ -22,6 +22,7 @@ from course_build.markdown import paragraphs
 from course_build.numbers import fill
 from course_build.problems import refuse
 from course_build.prose import prose_faults
+from course_build.readme import BADGE_ALT
 from course_build.setup_cell import setup_cell
 from course_build.solutions import stripped
 from course_build.source import Cell, Source, read_source
@@ -31,7 +32,6 @@ _METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-_BADGE_ALT = "Open in Colab"
 
 
 def executed_form(source, address=None):
@@ -99,7 +99,7 @@ def read_translations(tree, lab, language):
 
 def setup_texts(address):
     """The cells that hold what the generator itself says: the set-up cell, and the badge's text."""
-    return [setup_cell(address), Cell("title", "markdown", _BADGE_ALT)]
+    return [setup_cell(address), Cell("title", "markdown", BADGE_ALT)]
 
 
 def as_text(notebook):
@@ -121,9 +121,7 @@ def _translated(cell, translations):
 
 def _with_badge(title, lab, language, translations, address):
     """The title cell with the Colab badge under its heading, where Colab can open the notebook."""
-    badge = address.badge(
-        Tree.notebook_path(lab, language), translations.get(_BADGE_ALT, _BADGE_ALT)
-    )
+    badge = address.badge(Tree.notebook_path(lab, language), translations.get(BADGE_ALT, BADGE_ALT))
     if badge is None:
         return title
     heading, _, rest = title.text.partition("\n")

@@ -12,7 +12,7 @@ from course_build.display_text import split_template
 from course_build.markdown import NUMBER, masked, spans
 from course_build.problems import Problem
 from course_build.prose import prose_faults
-from course_build.tree import LIBRARY_CATALOG
+from course_build.tree import LIBRARY_CATALOG, README_CATALOG
 
 # The kinds of text that are filled in: f-strings of a lab, and what course_lib formats.
 _FIELDS = {"f-string", "template"}
@@ -31,7 +31,8 @@ def catalog_problems(path, catalog):
             kinds = entry.comment.split("\n")
             for message in translation_faults(entry.msgid, entry.msgstr, kinds):
                 about = f"the translation of {quoted(entry.msgid)}: {message}"
-                cells = ", ".join(_cells(entry)) if path.stem != LIBRARY_CATALOG else ""
+                of_lab = path.stem not in (LIBRARY_CATALOG, README_CATALOG)
+                cells = ", ".join(_cells(entry)) if of_lab else ""
                 yield Problem(path, entry.linenum or 1, about, cells)
 
 
@@ -107,11 +108,20 @@ def _tags(text):
     return [_READ_ALOUD.sub(r"\1", tag) for tag in _TAG.findall(masked(text, "code", "fence"))]
 
 
+def _commands(text):
+    """The lines of code blocks, but for comments, which are translated."""
+    for span in spans(text):
+        if span.kind == "fence":
+            for line in span.text.split("\n"):
+                yield re.sub(r"(^|\s)#\s.*", "", line).strip()
+
+
 _PROSE_PARTS = {
     "numbers quoted by name": _numbers,
     "links": _links,
     "formulas": _formulas,
     "HTML tags": _tags,
+    "lines of code blocks": _commands,
 }
 
 

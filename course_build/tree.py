@@ -8,6 +8,8 @@ ENGLISH = "en"
 SETUP_CATALOG = "setup"
 # The catalog of what course_lib says.
 LIBRARY_CATALOG = "course_lib"
+# The catalog of the README.
+README_CATALOG = "README"
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,12 @@ class Tree:
 
     def catalog(self, lab, language):
         """The catalog of a lab in a language."""
-        return self.root / "notebooks" / "locale" / language / f"{lab}.po"
+        return self.root / self.catalog_path(lab, language)
+
+    @staticmethod
+    def catalog_path(lab, language):
+        """Where the repository has that catalog."""
+        return f"notebooks/locale/{language}/{lab}.po"
 
     @property
     def library(self):
@@ -53,6 +60,14 @@ class Tree:
     def notebook_path(lab, language):
         """Where the repository has that notebook, as a URL says it."""
         return f"notebooks/{language}/{lab}.ipynb"
+
+    def checks(self, lab):
+        """The checks of a lab's exercises."""
+        return self.library / "exercises" / f"{lab}.py"
+
+    def answers(self, lab):
+        """The reference answers of a lab's exercises, taken from its source."""
+        return self.library / "exercises" / "answers" / f"{lab}.json"
 
     def results(self, lab):
         """The results of a lab's reference run."""
