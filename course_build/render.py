@@ -23,15 +23,22 @@ from course_build.numbers import fill
 from course_build.problems import refuse
 from course_build.prose import prose_faults
 from course_build.readme import BADGE_ALT
-from course_build.setup_cell import setup_cell
+from course_build.setup_cell import FORM_METADATA, FORM_TITLE, as_form, setup_cell
 from course_build.solutions import stripped
-from course_build.source import Cell, Source, read_source
+from course_build.source import SETUP_ID, Cell, Source, read_source
 from course_build.tree import ENGLISH, SETUP_CATALOG, Tree
 
 _METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
+# What Colab gives a notebook that asks for a GPU, as far as one is free.
+_GPU_METADATA = {"accelerator": "GPU", "colab": {"gpuType": "T4"}}
+_NO_ADDRESS = (
+    "This copy of the course has no address yet, so neither the badge nor the set-up cell can find "
+    "it. To give it one, put the repository's address into `pyproject.toml`, under "
+    "`[project.urls]`, and run `make notebooks`."
+)
 
 
 def executed_form(source, address=None):
@@ -50,7 +57,7 @@ def executed_form(source, address=None):
     """
     source = _read(source)
     title, *rest = source.cells
-    return _notebook([title, setup_cell(address or read_address()), *rest])
+    return _notebook(source, [title, _as_form(setup_cell(address or read_address())), *rest])
 
 
 def student_form(source, language=ENGLISH, results=None, translations=None, address=None):
@@ -82,11 +89,12 @@ def student_form(source, language=ENGLISH, results=None, translations=None, addr
     refuse(problems)
     title, *rest = student.cells
     cells = [_translated(c, translations) for c in (title, setup_cell(address, language), *rest)]
+    cells[1] = _as_form(cells[1], translations.get(FORM_TITLE, FORM_TITLE))
     if results is not None:
         cells = [_filled(source, cell, results, language, problems) for cell in cells]
         refuse(problems)
     cells[0] = _with_badge(cells[0], source.lab, language, translations, address)
-    return _notebook(cells)
+    return _notebook(source, cells)
 
 
 def read_translations(tree, lab, language):
@@ -98,8 +106,12 @@ def read_translations(tree, lab, language):
 
 
 def setup_texts(address):
-    """The cells that hold what the generator itself says: the set-up cell, and the badge's text."""
-    return [setup_cell(address), Cell("title", "markdown", BADGE_ALT)]
+    """The cells that hold what the generator itself says: the set-up cell, and around the badge."""
+    return [
+        Cell(SETUP_ID, "markdown", FORM_TITLE),
+        setup_cell(address),
+        Cell("title", "markdown", f"{BADGE_ALT}\n\n{_NO_ADDRESS}"),
+    ]
 
 
 def as_text(notebook):
@@ -119,13 +131,18 @@ def _translated(cell, translations):
     return replace(cell, text="".join(pieces))
 
 
+def _as_form(cell, title=FORM_TITLE):
+    return replace(cell, text=as_form(cell.text, title))
+
+
 def _with_badge(title, lab, language, translations, address):
     """The title cell with the Colab badge under its heading, where Colab can open the notebook."""
     badge = address.badge(Tree.notebook_path(lab, language), translations.get(BADGE_ALT, BADGE_ALT))
-    if badge is None:
-        return title
     heading, _, rest = title.text.partition("\n")
-    return replace(title, text=f"{heading}\n\n{badge}\n\n{rest.lstrip()}".rstrip())
+    above = [heading, badge] if badge else [heading]
+    if address.is_placeholder:
+        above.append(translations.get(_NO_ADDRESS, _NO_ADDRESS))
+    return replace(title, text="\n\n".join([*above, rest.lstrip()]).rstrip())
 
 
 def _filled(source, cell, results, language, problems):
@@ -142,19 +159,19 @@ def _filled(source, cell, results, language, problems):
     return replace(cell, text=text)
 
 
-def _notebook(cells):
+def _notebook(source, cells):
     """Cells as a valid notebook of format 4.5 without outputs."""
     make = {"markdown": v4.new_markdown_cell, "code": v4.new_code_cell}
     notebook = v4.new_notebook(
-        cells=[
-            make[cell.kind](
-                cell.text, id=cell.id, metadata={"tags": list(cell.tags)} if cell.tags else {}
-            )
-            for cell in cells
-        ],
-        metadata=_METADATA,
+        cells=[make[cell.kind](cell.text, id=cell.id, metadata=_metadata(cell)) for cell in cells],
+        metadata={**_METADATA, **(_GPU_METADATA if source.wants_gpu else {})},
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         nbformat.validate(notebook)
     return notebook
+
+
+def _metadata(cell):
+    tags = {"tags": list(cell.tags)} if cell.tags else {}
+    return {**tags, **(FORM_METADATA if cell.id == SETUP_ID else {})}

@@ -1,27 +1,34 @@
 """The set-up cell: what lets a notebook run on its own, the same in every lab.
 
 A student has one ``.ipynb``. Where ``course_lib`` can be imported already, or the notebook lies
-inside a copy of the course, the cell is silent. Elsewhere it clones the course at the tag that
-the notebook was built from, library and data together, and installs what is missing. Packages
-that are there are given to pip as constraints, so that pip refuses to change one.
+inside a copy of the course, nothing is fetched. Elsewhere the cell clones the course at the tag
+that the notebook was built from, library and data together. Packages that are missing are a
+matter for the library that is then there: ``course_lib.installation``.
+
+The cell is plain Python, with neither magics nor a look at who runs it, so that Colab, JupyterLab
+and VS Code run the same lines. Colab shows it as a form, by its title alone, until the student asks
+for the code. JupyterLab could hide it too, but would leave a bar without a word in its place, so
+there it stays open: it is short enough to be read.
 """
 
 import json
 
 from course_build.source import SETUP_ID, Cell
 
+# Colab's form: the first line gives the title, the metadata keep the code folded.
+FORM_TITLE = "Set-up: run this cell first"
+FORM_METADATA = {"cellView": "form"}
+
 _TEXT = """\
-# Set-up: run this cell first. Inside a copy of the course it does nothing. On its own, as in
-# Colab, it fetches the course's code and data into a folder beside the notebook and installs the
-# packages that are missing. It never changes a package that is there.
+# Where the course and the packages it needs are already there, this cell does nothing. Elsewhere,
+# as in Colab, it fetches the course, code and data, into a folder beside the notebook, and it
+# installs the packages that are missing. It never changes a package that is there.
 import importlib.util
 import os
 import re
 import subprocess
 import sys
 import tempfile
-import tomllib
-from importlib.metadata import distributions
 from pathlib import Path
 
 os.environ.setdefault("COURSE_LANG", @LANGUAGE@)
@@ -29,58 +36,59 @@ repository = os.environ.get("COURSE_REPO", @REPOSITORY@)
 ref = @REF@
 
 
-def run(*command):
-    quiet = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
-    subprocess.run(command, check=True, capture_output=True, text=True, env=quiet, timeout=900)
+class NoCourseError(RuntimeError):
+    def _render_traceback_(self):  # Jupyter then shows the message alone
+        return [str(self)]
 
 
 def fetch(folder):
     print(f"Fetching the course from {repository} (once; a few seconds) ...")
-    with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
-        clone = Path(temporary, "course")
-        run("git", "clone", "--depth", "1", "--branch", ref, repository, str(clone))
+    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    with tempfile.TemporaryDirectory(dir=folder.parent) as place:
+        clone = Path(place, "course")
+        command = ["git", "clone", "--depth", "1", "--branch", ref, "--", repository, str(clone)]
+        done = subprocess.run(command, env=environment, capture_output=True, timeout=900)
+        if done.returncode:
+            message = done.stderr.decode(errors="replace")
+            raise OSError((re.findall("fatal: (.*)", message) or [message])[0])
         clone.rename(folder)
-
-
-def install_missing(folder):
-    def name(requirement):
-        return re.match(r"[\\w.-]+", requirement)[0].lower().replace("_", "-")
-
-    present = {name(d.name): f"{d.name}=={d.version}" for d in distributions() if d.name}
-    project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    missing = [package for package in project["dependencies"] if name(package) not in present]
-    if missing:
-        print(f"Installing {', '.join(missing)} (once; about a minute) ...")
-        with tempfile.TemporaryDirectory() as temporary:
-            keep = Path(temporary, "keep.txt")
-            keep.write_text("\\n".join(present.values()), encoding="utf-8")
-            run(sys.executable, "-m", "pip", "install", "--constraint", str(keep), *missing)
-        importlib.invalidate_caches()
 
 
 if importlib.util.find_spec("course_lib") is None:
     here = Path.cwd()
-    own = here / f"course-{ref}"
-    copies = [p for p in (here, *here.parents) if (p / "course_lib" / "__init__.py").is_file()]
+    own = here / @FOLDER@
+    copies = [p for p in (own, here, *here.parents) if (p / "course_lib" / "__init__.py").is_file()]
     if not copies:
         try:
-            if not own.exists():
-                fetch(own)
-            install_missing(own)
-        except (OSError, subprocess.SubprocessError) as error:
-            reason = (getattr(error, "stderr", None) or str(error)).strip().splitlines()[-1]
-            raise RuntimeError(
-                f"This notebook needs the course from {repository} ({ref}), which takes git, pip "
-                f"and a network connection the first time. What went wrong: {reason}"
+            fetch(own)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise NoCourseError(
+                f"The course could not be fetched from {repository} ({ref}) into {here}, which "
+                "takes git, a network connection and permission to write there. "
+                f"What went wrong: {error}"
             ) from None
     sys.path.append(str([*copies, own][0]))
+
+from course_lib.installation import install_missing
+
+install_missing()
 """
 
 
 def setup_cell(address, language="en"):
     """The set-up cell of the notebooks in a language, its own text in English."""
-    values = {"LANGUAGE": language, "REPOSITORY": address.repository, "REF": address.ref}
+    values = {
+        "LANGUAGE": language,
+        "REPOSITORY": address.repository,
+        "REF": address.ref,
+        "FOLDER": "course-" + address.ref.replace("/", "-"),
+    }
     text = _TEXT
     for name, value in values.items():
         text = text.replace(f"@{name}@", json.dumps(value))
     return Cell(SETUP_ID, "code", text.rstrip("\n"))
+
+
+def as_form(text, title=FORM_TITLE):
+    """The text of a set-up cell under its title, as Colab reads one."""
+    return f"# @title {title}\n{text}"

@@ -12,12 +12,14 @@ say tags; nothing else is allowed there::
     # %% id="train-target" tags=["exercise-2"]
     target = train(pool)
 
-Above the first cell stand comments only. Two of them mean something, and each may be repeated:
+Above the first cell stand comments only. Three of them mean something, and each may be repeated:
 
 ``# typed numbers: NUMBER (why), NUMBER (why)``
     decimal numbers that prose may hold because no computation gives them: citations.
 ``# untranslated: "TEXT" (why), "TEXT" (why)``
     strings with a space in them that no reader sees.
+``# accelerator: GPU (why)``
+    the notebook asks Colab for a GPU.
 
 The first cell is prose, has the id ``title`` and starts with the ``#`` heading. Code cells are
 plain Python, without magics.
@@ -36,9 +38,15 @@ from course_build.problems import AuthoringError, Problem, refuse
 _FORMAT = {"extension": ".py", "format_name": "percent", "comment_magics": False}
 _CELL = re.compile(r"#\s*%%")
 _ID = re.compile(r"[a-z0-9-]{1,64}")
-_DECLARATION = re.compile(r"#\s*(typed numbers|untranslated)\s*:\s*(.*)", re.IGNORECASE)
-_NUMBER_ENTRY = re.compile(r"([^\s,(]+)\s*\(([^)]+)\)\s*(?:,|$)\s*")
+_DECLARATION = re.compile(r"#\s*(typed numbers|untranslated|accelerator)\s*:\s*(.*)", re.IGNORECASE)
+_WORD_ENTRY = re.compile(r"([^\s,(]+)\s*\(([^)]+)\)\s*(?:,|$)\s*")
 _TEXT_ENTRY = re.compile(r'"([^"]+)"\s*\(([^)]+)\)\s*(?:,|$)\s*')
+# What an entry of each declaration looks like, read and shown.
+_ENTRIES = {
+    "typed numbers": (_WORD_ENTRY, "NUMBER (why)"),
+    "untranslated": (_TEXT_ENTRY, '"the text" (why)'),
+    "accelerator": (_WORD_ENTRY, "GPU (why)"),
+}
 # What jupytext adds by itself while it reads; it says how the file is laid out.
 _LAYOUT = {"lines_to_next_cell", "cell_marker"}
 # An id that the generator gives to a cell of its own.
@@ -64,11 +72,17 @@ class Source:
     cells: tuple
     typed_numbers: dict = field(default_factory=dict)
     untranslated: dict = field(default_factory=dict)
+    accelerator: dict = field(default_factory=dict)
 
     @property
     def lab(self):
         """The lab's name: the file's, without its ending."""
         return self.path.stem
+
+    @property
+    def wants_gpu(self):
+        """Whether its notebook asks Colab for a GPU."""
+        return "GPU" in self.accelerator
 
     def problem(self, cell, message, offset=0):
         """A ``Problem`` in one of the cells, ``offset`` lines below its first."""
@@ -121,7 +135,7 @@ def read_source(path):
 
 def _read_head(path, lines):
     """What the comments above the first cell declare, and what is wrong with them."""
-    declared = {"typed_numbers": {}, "untranslated": {}}
+    declared = {"typed_numbers": {}, "untranslated": {}, "accelerator": {}}
     problems = []
     for number, line in enumerate(lines, start=1):
         if line.strip() and not line.startswith("#"):
@@ -133,15 +147,16 @@ def _read_head(path, lines):
         match = _DECLARATION.match(line)
         if not match:
             continue
-        name = match[1].lower().replace(" ", "_")
-        pattern = _TEXT_ENTRY if name == "untranslated" else _NUMBER_ENTRY
+        name = match[1].lower()
+        pattern, form = _ENTRIES[name]
         entries = pattern.findall(match[2])
         if not entries or pattern.sub("", match[2]).strip():
-            form = '"the text" (why)' if name == "untranslated" else "NUMBER (why)"
             problems.append(
                 Problem(path, number, f"cannot be read: write `# {match[1]}: {form}, {form}`")
             )
-        declared[name].update(entries)
+        declared[name.replace(" ", "_")].update(entries)
+    for unknown in declared["accelerator"].keys() - {"GPU"}:
+        problems.append(Problem(path, 1, f"the accelerator {unknown} is unknown: write GPU"))
     return declared, problems
 
 
