@@ -5,7 +5,6 @@ import copy
 import inspect
 import linecache
 import sys
-import time
 import warnings
 from dataclasses import dataclass
 
@@ -140,6 +139,8 @@ def _own_line(function, error):
 
 def _is_same(before, after):
     """Whether an input is as it was. What cannot be compared, such as a generator, counts as so."""
+    if type(before) is not type(after):
+        return False
     if isinstance(before, np.ndarray):
         return (
             before.shape == after.shape
@@ -152,6 +153,8 @@ def _is_same(before, after):
         return len(before) == len(after) and all(map(_is_same, before, after))
     if isinstance(before, dict):
         return before.keys() == after.keys() and all(_is_same(before[k], after[k]) for k in before)
+    if isinstance(before, bool | int | float | str):
+        return before == after or before != before  # NaN is another than itself
     return True
 
 
@@ -177,8 +180,3 @@ def _held_back():
 
             stack.enter_context(capture_output(stdout=False, stderr=False, display=True))
         yield
-
-
-def now():
-    """The clock of the checks, in seconds."""
-    return time.monotonic()

@@ -77,6 +77,8 @@ def expected_text(expected, digits=6):
 def _not_a_number(result):
     """Why a result is no single real number that can be compared; empty where it is one."""
     kind = type(result)
+    if kind is int and result.bit_length() > 1000:
+        return _("The number is too large to be compared.")
     if kind is float or kind is int or issubclass(kind, np.integer | np.floating):
         if math.isnan(result):
             return _("The result is NaN, not a number.")

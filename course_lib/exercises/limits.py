@@ -79,6 +79,8 @@ def _by_thread(seconds):
     try:
         yield
     finally:
-        over.set()
-        watcher.join()
+        while watcher.is_alive() or not over.is_set():
+            with contextlib.suppress(TimeIsUp):  # one that arrives only now
+                over.set()
+                watcher.join()
         raise_in(target, None)  # one that was sent and has not arrived yet

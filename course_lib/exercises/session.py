@@ -10,6 +10,7 @@ from course_lib.language import _
 
 ANSWERS = Path(__file__).resolve().parent / "answers"
 
+_NOTHING = object()
 _SIGNS = {"passed": "✓", "failed": "✗", "waiting": "…", "not judged": "–"}
 
 
@@ -43,7 +44,7 @@ class Exercises:
         self._status = {}
         self._hints_given = {}
 
-    def check(self, number, value, **extra):
+    def check(self, number=None, value=_NOTHING, **extra):
         """Say what of an exercise is right, and what is not.
 
         Parameters
@@ -57,6 +58,11 @@ class Exercises:
         exercise = self._find(number)
         if exercise is None:
             return
+        if value is _NOTHING:
+            print(
+                _("Say what is to be checked: write {call}.").format(call=_call(number, exercise))
+            )
+            return
         trial = Trial(exercise, value, self._lab.profile, seed=number)
         status = self._try(exercise, number, value, trial, extra)
         self._status[number] = status
@@ -64,7 +70,7 @@ class Exercises:
         print(message)
         _append_line(number, status, message)
 
-    def hint(self, number):
+    def hint(self, number=None):
         """Show one more hint for an exercise."""
         exercise = self._find(number)
         if exercise is None:
@@ -83,7 +89,7 @@ class Exercises:
         text = _("Hint {given} of {hints}: {hint}")
         print(text.format(given=given + 1, hints=len(hints), hint=hints[given]))
 
-    def solution(self, number):
+    def solution(self, number=None):
         """Show the reference answer of an exercise."""
         if self._find(number) is None:
             return
@@ -127,13 +133,12 @@ class Exercises:
         """Run a check and return how it ended; the trial holds what is to be said."""
         if value is None or (exercise.is_function and is_stub(value)):
             return "waiting"
-        if exercise.is_function:
-            misfit = self._not_the_function(exercise, number, value)
+        try:
+            misfit = self._misfit(exercise, number, value) if exercise.is_function else ""
             if misfit:
                 trial.note(misfit)
-                return "failed"
-        try:
-            exercise.check(trial, **extra)
+            else:
+                exercise.check(trial, **extra)
         except EndOfCheck:
             pass
         except Exception as error:  # the net under all: a check never raises
@@ -143,9 +148,8 @@ class Exercises:
             return "failed"
         return "not judged" if trial.has_unjudged else "passed"
 
-    def _not_the_function(self, exercise, number, value):
+    def _misfit(self, exercise, number, value):
         """Why this is not the function that is asked for; empty where it may be."""
-        call = f"ex.check({number}, {exercise.name})"
         if isinstance(value, type):
             said = _("A class came instead of the function: write {call}.")
         elif not callable(value):
@@ -156,7 +160,11 @@ class Exercises:
             said = _("This is the function of another exercise: write {call}.")
         else:
             return ""
-        return said.format(call=call)
+        return said.format(call=_call(number, exercise))
+
+
+def _call(number, exercise):
+    return f"ex.check({number}, {exercise.name})"
 
 
 def _verdict(number, exercise, status, trial):

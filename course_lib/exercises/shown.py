@@ -53,10 +53,12 @@ def is_tensor(value):
 
 def _text(value, digits):
     kind = type(value)
-    if value is None or kind is bool or kind is int or issubclass(kind, np.bool_):
+    if value is None or kind is bool or issubclass(kind, np.bool_):
         return str(value)
+    if kind is int:  # Python refuses to write out thousands of digits
+        return str(value) if value.bit_length() < 200 else _("a very large whole number")
     if kind is str:
-        return repr(value)
+        return repr(value[:_LONGEST])
     if kind is float or issubclass(kind, np.number):
         return _number(value, digits)
     if is_tensor(value):
@@ -68,7 +70,9 @@ def _text(value, digits):
         parts = [_text(part, digits) for part in value[:6]] + ["..."] * (len(value) > 6)
         return f"[{', '.join(parts)}]" if kind is list else f"({', '.join(parts)})"
     if kind is dict:
-        parts = [f"{_text(key, digits)}: {_text(part, digits)}" for key, part in value.items()]
+        some = list(value.items())[:6]
+        parts = [f"{_text(key, digits)}: {_text(part, digits)}" for key, part in some]
+        parts += ["..."] * (len(value) > len(some))
         return f"{{{', '.join(parts)}}}"
     return type_name(value)
 

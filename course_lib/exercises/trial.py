@@ -2,12 +2,14 @@
 
 import copy
 import dis
+import functools
+import time
 import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from course_lib.exercises.calls import called, now
+from course_lib.exercises.calls import called
 from course_lib.exercises.compare import difference, expected_text
 from course_lib.exercises.shown import shown
 from course_lib.language import _
@@ -27,8 +29,23 @@ class _Case:
     inputs: dict | None = None
     faults: list = field(default_factory=list)
     returned_none: bool = False
-    # For each mistake that tells on this case: whether it gives the student's result.
-    explained_by: dict = field(default_factory=dict)
+    expected: object = None
+    result: object = None
+    tolerances: dict = field(default_factory=dict)
+    mistakes: list = field(default_factory=list)
+
+    @functools.cached_property
+    def explained_by(self):
+        """For each mistake that tells on this case: whether it gives the student's result."""
+        found = {}
+        for model, sentence in self.mistakes:
+            modelled = _modelled(model, self.inputs)
+            if modelled and difference(self.expected, *modelled, **self.tolerances):
+                fits = bool(self.faults) and not difference(
+                    *modelled, self.result, **self.tolerances
+                )
+                found[sentence] = found.get(sentence, False) or fits
+        return found
 
 
 class Trial:
@@ -56,7 +73,7 @@ class Trial:
         self.profile = profile
         self.rng = np.random.default_rng(seed)
         self._seconds = exercise.seconds
-        self._deadline = now() + _CALLS_IN_ALL * exercise.seconds
+        self._deadline = time.monotonic() + _CALLS_IN_ALL * exercise.seconds
         self._cases = []
         self._mistakes = []
         self.has_unjudged = False
@@ -106,12 +123,10 @@ class Trial:
             if call.is_over_time:
                 raise EndOfCheck
             return False
+        case.expected, case.result = expected, call.result
+        case.tolerances = {"rtol": rtol, "atol": atol}
+        case.mistakes = [*self._mistakes, *mistakes]
         said = difference(expected, call.result, rtol, atol)
-        for model, sentence in [*self._mistakes, *mistakes]:
-            model_result = _modelled(model, inputs)
-            if model_result is not None and difference(expected, model_result[0], rtol, atol):
-                fits = bool(said) and not difference(model_result[0], call.result, rtol, atol)
-                case.explained_by[sentence] = fits or case.explained_by.get(sentence, False)
         if said:
             case.faults = _described(expected, call.result, said)
             if about:
@@ -218,8 +233,7 @@ class Trial:
     def _call(self, inputs, no_warnings=False):
         case = _Case(inputs)
         self._cases.append(case)
-        left = self._deadline - now()
-        if left <= 0:
+        if self._deadline - time.monotonic() < self._seconds:
             case.faults = [
                 _(
                     "The check was ended because your function took too long over all its cases. "
@@ -227,22 +241,22 @@ class Trial:
                 )
             ]
             raise EndOfCheck
-        call = called(self.value, inputs, min(self._seconds, left), no_warnings)
+        call = called(self.value, inputs, self._seconds, no_warnings)
         case.returned_none = call.result is None and not call.trouble
         return call, case
 
     def _diagnosis(self, failing):
         """What the mistake probably is: surer where it explains all that failed."""
-        for sentence in failing[0].explained_by:
+        first = failing[0]
+        for sentence in first.explained_by:
             if all(case.explained_by.get(sentence) for case in failing) and not any(
                 sentence in case.explained_by for case in self._cases if not case.faults
             ):
                 return [_("What it probably is: {sentence}").format(sentence=sentence)]
-        for sentence, fits in failing[0].explained_by.items():
+        for sentence, fits in first.explained_by.items():
             if fits:
-                return [
-                    _("What it may be, from this case alone: {sentence}").format(sentence=sentence)
-                ]
+                said = _("What it may be, from this case alone: {sentence}")
+                return [said.format(sentence=sentence)]
         return []
 
 
