@@ -1,4 +1,5 @@
 # untranslated: "upper left" (a place in a figure)
+# accelerator: GPU (for the profile full)
 
 # %% [markdown] id="title"
 # # Which photographs did the network see?
@@ -44,6 +45,8 @@
 # ## 2. Where this runs, and for how long
 #
 # Choose the size here. `KEEP_IN` names a folder where finished networks are kept, so that a second run, or one after an interruption, does not train them again. In Colab, mount your Drive and put a folder of it there; then they outlive the session.
+#
+# This notebook asks Colab for a GPU. `quick` does not use it: if none is free, connect without one and go on. `full` needs it: choose a GPU under *Runtime*, *Change runtime type*. If there is none, or outside Colab none that PyTorch can use, `full` trains on the CPU, and the forecast in section 3 says how long that would take. Then stay with `quick`: the text describes that run.
 
 # %% id="parameters" tags=["parameters"]
 import dataclasses
@@ -62,6 +65,7 @@ from torch.nn.functional import cross_entropy
 
 from course_lib import accounting, attacks, audit, metrics, networks, plots, training_runs
 from course_lib.data import DOWNLOADS_DIR, load_cifar10
+from course_lib.exercises import Exercises
 from course_lib.lab import Lab
 from course_lib.models import initial_convnet
 from course_lib.networks import PrivateTraining, Training
@@ -69,9 +73,9 @@ from course_lib.population import coin_membership
 
 # The lab keeps your figures with lab.record and lab.curve, for the course's pages: you can skip over
 # those lines. lab.claim checks a statement of the text on your numbers.
-lab = Lab(
-    "cifar10_lira", profile="quick"
-)  # or "full", for a GPU; or "smoke", to see whether it runs
+# profile: or "full", for a GPU; or "smoke", to see whether it runs
+lab = Lab("cifar10_lira", profile="quick")
+ex = Exercises(lab)
 FULL = lab.profile == "full"
 DEVICE = networks.find_device("auto" if FULL else "cpu")
 KEEP_IN = lab.keep_in(DOWNLOADS_DIR / "networks")  # or "/content/drive/MyDrive/networks"
@@ -1075,6 +1079,8 @@ lab.record(kept_gigabytes=kept_networks * 4 * n_weights / 1e9)
 
 # %% [markdown] id="exercises"
 # ## 13. Exercises
+#
+# The cell below each exercise checks your answer. Run it as often as you like: it says whether the answer is right and, where it is not, shows an input that fails and what was expected. It never shows the code of the answer. For a hint to exercise 1, run `ex.hint(1)` in a cell of your own; run it again for the next hint. `ex.solution(1)` shows the code of a reference answer. Try first.
 
 # %% [markdown] id="exercise-logit"
 # **Exercise 1: the true-label logit.** Write φ for one image, from its logits (a NumPy vector) and its label, so that it neither overflows nor rounds. Then compare with the softmax form where that works, and where it does not.
@@ -1097,6 +1103,9 @@ for z in ([2.0, 1.0, -1.0], [40.0, 0.0, 0.0], [-800.0, 0.0, 900.0]):
         by_softmax = np.log(share / (1 - share))
     print(f"logits {z}: yours {true_label_logit(z, 0)}, by softmax {by_softmax}")
 
+# %% id="check-1"
+ex.check(1, true_label_logit)
+
 # %% [markdown] id="exercise-ratio"
 # **Exercise 2: the likelihood ratio.** Given the scores of one image under the networks that saw it and under those that did not, and the target's score, compute the log likelihood ratio: means, variances over $n - 1$, two normal densities. For IN [2, 3, 4], OUT [0, 1, 2] and an observed score halfway between 2 and 3 it is exactly 1.
 
@@ -1111,7 +1120,8 @@ def log_ratio(phi_in, phi_out, observed):
     # END SOLUTION
 
 
-print(log_ratio([2.0, 3.0, 4.0], [0.0, 1.0, 2.0], 2.5))
+# %% id="check-2"
+ex.check(2, log_ratio)
 
 # %% [markdown] id="exercise-threshold"
 # **Exercise 3: a threshold from the shadows.** Given the scores of the shadows and who was a member of each, both as matrices, choose the smallest threshold such that the share of their non-members *above* it is at most 1%. Then report the TPR and the FPR of the target, whose `scores` and `is_member` you have used before.
@@ -1132,6 +1142,9 @@ if cut_off is not None:
     accused = scores > cut_off
     print(f"TPR {accused[is_member].mean():.3f}, FPR {accused[~is_member].mean():.4f}")
 
+# %% id="check-3"
+ex.check(3, shadow_threshold)
+
 # %% [markdown] id="exercise-epsilon"
 # **Exercise 4: another batch size.** You train on 25,000 images with batches of 256 instead of 512, for 30 epochs, at σ = 1 and δ = $10^{-5}$. What are $q$ and the number of steps in Opacus, and what does the RDP accountant say? First guess: is ε larger or smaller than with 512? (`accounting.epsilon(noise_multiplier, sampling_rate, steps, delta, accountant="rdp")`.)
 
@@ -1149,6 +1162,34 @@ def batch_epsilon(batch_size, n=25_000, epochs=30):
 
 print("512:", batch_epsilon(512))
 print("256:", batch_epsilon(256))
+
+# %% id="check-4"
+ex.check(4, batch_epsilon)
+
+# %% [markdown] id="exercise-shadows"
+# **Exercise 5: how many shadows?** Given the scores `PHI` and the memberships `IN` of some networks, both as matrices with one row for each, take the first $k + 1$ networks. Attack each of them by online LiRA with fixed variances, with the other $k$ as its shadows, pool all the scores, and return the TPR at 1% FPR. First guess: from {{ few_shadows:d }} shadows to {{ n_shadows:d }}, how much more does the attack find?
+
+
+# %% id="tpr-with-shadows" tags=["exercise-5"]
+def tpr_with_shadows(PHI, IN, k):
+    """The TPR at 1% FPR of online LiRA with fixed variances and k shadows for each target."""
+    # BEGIN SOLUTION
+    few_scores = attacks.lira_scores_all(PHI[: k + 1], IN[: k + 1], online=True, fixed_var=True)
+    return metrics.attack_metrics(few_scores, IN[: k + 1])["tpr_1"]
+    # STUB return None
+    # END SOLUTION
+
+
+FEW_SHADOWS = 3
+lab.record(few_shadows=FEW_SHADOWS)
+for k in sorted({FEW_SHADOWS, (N_MODELS - 1) // 2, N_MODELS - 1}):
+    print(f"{k} shadows: TPR {tpr_with_shadows(PHI, IN, k)} at 1% FPR")
+
+# %% id="check-5"
+ex.check(5, tpr_with_shadows)
+
+# %% id="progress"
+ex.progress()
 
 # %% [markdown] id="references"
 # ## References
