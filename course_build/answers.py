@@ -56,4 +56,3 @@ def _piece(code, region):
         if number not in left_out and not is_mark(lines[number])
     ]
     return "\n".join(kept).strip("\n")
-

@@ -58,6 +58,7 @@ def stale_notebooks(tree, labs):
 def _files(tree, lab):
     """What the notebooks of a lab are made from, and the notebooks."""
     files = [tree.source(lab), tree.results(lab), tree.root / "pyproject.toml"]
+    files += [tree.checks(lab), tree.answers(lab)]
     for language in tree.languages:
         files.append(tree.notebook(lab, language))
         if language != ENGLISH:

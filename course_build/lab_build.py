@@ -14,8 +14,10 @@ from pathlib import Path
 
 import nbformat
 
+from course_build.answers import answers_of
 from course_build.computed_here import ComputedHere
 from course_build.execution import Execution, ExecutionFailed
+from course_build.exercise_checks import check_faults, read_checks
 from course_build.locks import LabLock
 from course_build.moved import committed_results, moved_figures
 from course_build.problems import AuthoringError
@@ -35,6 +37,8 @@ from course_build.results import (
     sweep,
     write_results,
 )
+from course_build.source import read_source
+from course_build.tree import Tree
 
 ENGLISH = "en"
 
@@ -110,6 +114,10 @@ class Outcome:
 
 class _ClaimsError(ValueError):
     """Claims that do not hold in this run."""
+
+
+class _ExercisesError(ValueError):
+    """Exercises whose reference answers do not pass, or whose stubs do not wait."""
 
 
 class _ChangedError(ValueError):
@@ -245,6 +253,7 @@ class LabBuild:
                 "COURSE_PROFILE": settings.profile,
                 "COURSE_LANG": language,
                 "COURSE_RESULTS": str(self._folder / "run.json"),
+                "COURSE_CHECKS": str(self._folder / "checks.jsonl"),
             },
             timeout=settings.timeout,
         )
@@ -270,6 +279,7 @@ class LabBuild:
         # A student's exercises are not done, and smoke is too small for what the claims say.
         if settings.language is None and settings.profile != "smoke":
             _check_claims(run)
+        self._check_exercises()
         seconds = self.execution.seconds
         state = "ran"
         if self._path is not None:
@@ -283,6 +293,19 @@ class LabBuild:
         if settings.keep is not None:
             outcome = replace(outcome, kept=self._keep(settings.keep))
         self._end(outcome)
+
+    def _check_exercises(self):
+        """See that every reference answer passes its check or, where it is a stub, waits."""
+        has_checks = Tree().checks(self.lab).is_file()
+        exercises = answers_of(read_source(self.source)) if has_checks else {}
+        faults = check_faults(
+            read_checks(self._folder / "checks.jsonl"),
+            exercises,
+            self.settings.profile,
+            solved=self.settings.language is None,
+        )
+        if faults:
+            raise _ExercisesError("\n".join(faults))
 
     def _meta(self, run, seconds):
         data = run["run"]["data"]
@@ -307,6 +330,7 @@ class LabBuild:
             ExecutionFailed,
             ResultsError,
             _ClaimsError,
+            _ExercisesError,
             _ChangedError,
         ) as error:
             self._fail(error)
@@ -382,6 +406,8 @@ def _describe(error):
         lines = [f"its source is refused:\n{error}"]
     elif isinstance(error, _ClaimsError):
         lines = [f"claims that do not hold, so nothing is published:\n{error}"]
+    elif isinstance(error, _ExercisesError):
+        lines = [f"exercises that are not as they should be, so nothing is published:\n{error}"]
     elif isinstance(error, _ChangedError):
         lines = [f"while the lab ran, so that nothing is published, {error}: build it again"]
     elif isinstance(error, ResultsError):
