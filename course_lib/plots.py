@@ -10,14 +10,16 @@ import html
 import io
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple
 
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.font_manager import fontManager
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from course_lib.language import _
+from course_lib.language import _, language
 
 # Okabe and Ito's colours, which readers with any colour vision can tell apart, dark ones first
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#5A5A5A", "#56B4E9", "#B58900")
@@ -25,7 +27,26 @@ _DASHES = ("-", (0, (5, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (1.5, 1.2)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _GREY = "#5A5A5A"
 _WIDTH, _HEIGHT = 7.0, 4.7  # inches; a notebook's column at 100 dots an inch
+# Families and files of the fonts for languages that matplotlib's own font has no characters for
+FONTS = {"zh": ("Course Sans SC", "CourseSansSC.otf"), "ja": ("Course Sans JP", "CourseSansJP.otf")}
+_FONTS_DIR = Path(__file__).resolve().parent / "fonts"
+
+
+def _font_families():
+    """The families to write the notebook's language with; the files need not be installed.
+
+    The language's own comes first: a text with mathematics in it is set in the first one alone.
+    """
+    found = FONTS.get(language()[:2])
+    if found is None:
+        return ["sans-serif"]
+    family, filename = found
+    fontManager.addfont(_FONTS_DIR / filename)
+    return [family, "sans-serif"]
+
+
 STYLE = {
+    "font.family": _font_families(),
     "font.size": 11,
     "axes.titlesize": 12,
     "axes.labelsize": 11,
