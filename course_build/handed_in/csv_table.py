@@ -1,0 +1,28 @@
+"""The table as CSV, for a spreadsheet or a program."""
+
+import csv
+import io
+import re
+
+COLUMNS = ("file", "lab", "exercise", "name", "result", "message")
+
+# A spreadsheet runs a cell that begins with one of these signs, in whatever width, as a formula;
+# and where it takes semicolons, tabs or line breaks for the ends of cells, what follows them.
+_FORMULA = re.compile(r"""(^|[;\t\r\n])([\s"']*)(?=[=+\-@＝＋－﹣﹢﹦﹫＠])""")
+
+
+def csv_table(rows):
+    """Return the rows as CSV with a heading, its texts made harmless to spreadsheets."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    writer.writerow(COLUMNS)
+    for row in rows:
+        values = (getattr(row, column) for column in COLUMNS)
+        writer.writerow("" if value is None else harmless(str(value)) for value in values)
+    return text.getvalue()
+
+
+def harmless(text):
+    """Return a text that no spreadsheet takes for a formula: an apostrophe stands before it."""
+    text = "".join(c for c in text if c.isprintable() or c in "\n\t")
+    return _FORMULA.sub(r"\1'\2", text)
