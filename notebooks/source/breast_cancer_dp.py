@@ -51,11 +51,13 @@ from threadpoolctl import threadpool_limits
 
 from course_lib import accounting, audit, documents, mechanisms, metrics, plots
 from course_lib.data import load_breast_cancer
+from course_lib.exercises import Exercises
 from course_lib.lab import Lab
 
 lab = Lab(
     "breast_cancer_dp", profile="quick"
 )  # or "smoke": everything tiny, to see whether it runs
+ex = Exercises(lab)  # checks, hints and reference answers of section 8
 
 EPSILONS = (0.25, 0.5, 1, 2, 4, 8)
 DELTA = 1e-5
@@ -1530,6 +1532,8 @@ if WRITE_DOCUMENTS:
 
 # %% [markdown] id="exercises"
 # ## 8. Exercises
+#
+# The cell below each exercise checks your answer. Run it as often as you like: it says whether the answer is right and, where it is not, shows an input that fails and what was expected. It never shows the code of the answer. For a hint to exercise 1, run `ex.hint(1)` in a cell of your own; run it again for the next hint. `ex.solution(1)` shows the code of a reference answer. Try first.
 
 # %% [markdown] id="exercise-smallest"
 # **Exercise 1: how little privacy loss is enough?** Given values of ε, in any order, and the mean accuracy at each, return the smallest ε whose accuracy reaches the threshold, and `None` when none does. (In earnest, choosing ε by accuracies on patients is itself a look at the data.)
@@ -1548,6 +1552,9 @@ def smallest_epsilon(epsilons, accuracies, threshold):
 for name, label in compared_labels.items():
     answer = smallest_epsilon(EPSILONS, curves[name].mean(axis=1), 0.9)
     print(f"{label:27} reaches 0.9 at ε = {answer}")
+
+# %% id="check-1"
+ex.check(1, smallest_epsilon)
 
 # %% [markdown] id="exercise-attack"
 # **Exercise 2: attack a DP-SGD model.** Train it with `train_dpsgd` on the training patients, score *all* patients (`A_all`, `y_all`) by the confidence in their true class, and return AUC and Gini. Is the model at ε = 8 easier to attack than the one at ε = 1? One seed cannot answer that: average over several.
@@ -1571,6 +1578,9 @@ for epsilon in (1, 8):
     answer = attack_dpsgd(noise["dpsgd_modern"][epsilon], seed=0)
     print(f"ε = {epsilon}: AUC and Gini {answer}")
 
+# %% id="check-2"
+ex.check(2, attack_dpsgd, trainer=train_dpsgd, rows=A_all, labels=y_all, n_members=n)
+
 # %% [markdown] id="exercise-proportion"
 # **Exercise 3: a private proportion.** `flags` says for each patient whether they have a property. Release the proportion by the Laplace mechanism `draws` times, under replace-one with public $n$, and return the mean absolute error. First: what is the sensitivity of a proportion, and which value should come out, by theory?
 
@@ -1588,6 +1598,9 @@ def proportion_error(flags, epsilon, draws, rng):
 
 answer = proportion_error(y_train == 0, 0.5, 10_000, np.random.default_rng(0))
 print(f"mean absolute error of the share of malignant tumours at ε = 0.5: {answer}")
+
+# %% id="check-3"
+ex.check(3, proportion_error)
 
 # %% [markdown] id="exercise-noise"
 # **Exercise 4: how much noise for ε = 1?** Ask the exact accountant which noise multiplier our training (full batches, the same δ) needs for a given ε, adjacency and number of steps. Before you run it for twice as many steps: by what factor will $z$ grow?
@@ -1612,6 +1625,35 @@ def noise_for(epsilon, adjacency, steps):
 for steps in (STEPS, 2 * STEPS):
     answer = noise_for(1, "replace-one", steps)
     print(f"{steps} steps, ε = 1, replace-one: z = {answer}")
+
+# %% id="check-4"
+ex.check(4, noise_for)
+
+# %% [markdown] id="exercise-fewer"
+# **Exercise 5: fewer patients, an experiment.** The noise multiplier for ε = 1 is the same for any number of patients. Train on the first `n_patients` training patients only, and return the mean accuracy on the test patients, over all `SEEDS`. Guess first: what does ε = 1 cost a hospital with a quarter of the patients? How much of that is the smaller data set, which you see without noise? And by what factor does the noise grow beside the sum of the gradients?
+
+
+# %% id="accuracy-of-fewer" tags=["exercise-5"]
+def accuracy_of_fewer(n_patients, noise_multiplier):
+    """The mean test accuracy over all seeds, trained on the first n_patients."""
+    # BEGIN SOLUTION
+    few, their_labels = A_train[:n_patients], y_train[:n_patients]
+    weights_of = [train_dpsgd(few, their_labels, noise_multiplier, seed) for seed in SEEDS]
+    return np.mean([accuracy(trained, A_test, y_test) for trained in weights_of])
+    # STUB return None
+    # END SOLUTION
+
+
+for n_patients in (n, n // 4):
+    for z in (0, noise["dpsgd_modern"][1]):
+        answer = accuracy_of_fewer(n_patients, z)
+        print(f"{n_patients} patients, z = {z:.1f}: accuracy {answer}")
+
+# %% id="check-5"
+ex.check(5, accuracy_of_fewer)
+
+# %% id="progress"
+ex.progress()
 
 # %% [markdown] id="references"
 # ## References

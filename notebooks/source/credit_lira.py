@@ -41,11 +41,13 @@ from threadpoolctl import threadpool_limits
 
 from course_lib import accounting, attacks, audit, credit, metrics, models, plots, population
 from course_lib.dpsgd import DPSGD
+from course_lib.exercises import Exercises
 from course_lib.lab import Lab
 
 # The lab keeps your figures with lab.record and lab.curve, for the course's pages: you can skip over
 # those lines. lab.claim checks a statement of the text on your numbers.
 lab = Lab("credit_lira", profile="quick")  # or "smoke": everything tiny, to see whether it runs
+ex = Exercises(lab)  # checks, hints and reference answers of section 14
 
 POOL = lab.pick(smoke=80, quick=400)  # P: candidate records
 N_IN = POOL // 2  # members of each model
@@ -1241,7 +1243,9 @@ lab.claim(
 # %% [markdown] id="exercises"
 # ## 14. Exercises
 #
-# Four functions. Each has been used above in the bench's form; write your own, with NumPy only. The cells print what to compare with.
+# Four functions, and an experiment. Each function has been used above in the bench's form; write your own, with NumPy only.
+#
+# The cell below each exercise checks your answer. Run it as often as you like: it says whether the answer is right and, where it is not, shows an input that fails and what was expected. It never shows the code of the answer. For a hint to exercise 1, run `ex.hint(1)` in a cell of your own; run it again for the next hint. `ex.solution(1)` shows the code of a reference answer. Try first.
 
 # %% [markdown] id="exercise-logit"
 # **Exercise 1: the true-label logit and the loss.** From weights `theta` ($d$), features `A` ($n \times d$) and labels `y` (0 or 1), return `phi` and the loss $\log(1 + e^{-\varphi})$, each of length $n$. Your loss must be right, and free of overflow warnings, at φ = 1,000 and at φ = −1,000.
@@ -1257,8 +1261,8 @@ def logit_and_loss(theta, A, y):
     # END SOLUTION
 
 
-print(logit_and_loss(np.array([1000.0]), np.ones((2, 1)), np.array([1, 0])))
-print("expected: φ = 1000 and −1000, loss 0 and 1000")
+# %% id="check-1"
+ex.check(1, logit_and_loss)
 
 # %% [markdown] id="exercise-tpr"
 # **Exercise 2: the TPR at a fixed FPR, with ties.** Return the largest TPR of any threshold whose FPR is *at most* `alpha`. A threshold calls a record a member when its score is at least the threshold, so equal scores go together. If every threshold lets in too many non-members, the TPR is 0.
@@ -1279,9 +1283,8 @@ def tpr_with_ties(scores, is_member, alpha):
     # END SOLUTION
 
 
-tied_scores, tied_members = np.array([1, 1, 1, 0]), np.array([True, False, True, False])
-print("yours:", [tpr_with_ties(tied_scores, tied_members, alpha) for alpha in (0.4, 0.5)])
-print("expected: 0 and 1")
+# %% id="check-2"
+ex.check(2, tpr_with_ties)
 
 # %% [markdown] id="exercise-offline"
 # **Exercise 3: offline LiRA.** You are given the target's φ (`observed`, length $P$), and the shadows' outputs `PHI_shadow` and memberships `IN_shadow`, both $K \times P$. For each record, return how many standard deviations (over $n - 1$) the target's φ lies above the mean of the shadows that have *not* seen the record. There are at least two of those for every record. The other shadows must not change the score.
@@ -1297,9 +1300,8 @@ def offline_lira(observed, PHI_shadow, IN_shadow):
     # END SOLUTION
 
 
-yours = offline_lira(PHI[0], PHI[1:], IN[1:])
-if yours is not None:
-    print("largest difference to the bench:", f"{np.abs(yours - offline[0]).max():.0e}")
+# %% id="check-3"
+ex.check(3, offline_lira)
 
 # %% [markdown] id="exercise-ks"
 # **Exercise 4: one record's advantage, and its null.** `phi_in` and `phi_out` are one record's outputs under models with and without it. Return two numbers: the advantage, which is the largest TPR − FPR of a threshold on φ, and at least 0; and the share of `n_shuffles` random shuffles of the memberships (by `rng`) whose advantage is at least as large.
@@ -1318,8 +1320,9 @@ def advantage_and_null(phi_in, phi_out, rng, n_shuffles=200):
         return max(0.0, gaps.max())
 
     measured = best_advantage(came_with)
-    reached = [best_advantage(rng.permutation(came_with)) >= measured for _ in range(n_shuffles)]
-    return float(measured), float(np.mean(reached))
+    shuffled = [best_advantage(rng.permutation(came_with)) for _ in range(n_shuffles)]
+    # a difference of rates may be off in its last bit, and equal ones count
+    return float(measured), float(np.mean(np.array(shuffled) > measured - 1e-12))
     # STUB return None
     # END SOLUTION
 
@@ -1327,6 +1330,41 @@ def advantage_and_null(phi_in, phi_out, rng, n_shuffles=200):
 for i in shown:
     yours = advantage_and_null(PHI[IN[:, i], i], PHI[~IN[:, i], i], np.random.default_rng(0))
     print("yours:", yours, f"bench: {advantage[i]:.3f}")
+
+# %% id="check-4"
+ex.check(4, advantage_and_null)
+
+# %% [markdown] id="exercise-small-pool"
+# **Exercise 5: a smaller pool, an experiment.** Guess first: in a bank with fewer loans, is a member easier to find, or harder? Draw a world of `pool` records, train `N_MODELS` models on random halves of it, with the features and the λ of this lab, and return the TPR at 1% FPR of online LiRA. The bench may do the work here.
+
+
+# %% id="tpr-of-pool" tags=["exercise-5"]
+def tpr_of_pool(pool):
+    """The TPR at 1% FPR of online LiRA, on models of random halves of a pool of this size."""
+    # BEGIN SOLUTION
+    small_world = credit.make_credit(pool, np.random.default_rng(WORLD_SEED))
+    IN_small, PHI_small, _weights = population.train_population(
+        features(small_world["X"]),
+        small_world["y"],
+        N_MODELS,
+        pool // 2,
+        LAM,
+        np.random.default_rng(MODELS_SEED),
+    )
+    their_scores = attacks.lira_scores_all(PHI_small, IN_small)
+    return metrics.attack_metrics(their_scores, IN_small)["tpr_1"]
+    # STUB return None
+    # END SOLUTION
+
+
+for pool in (100, 200, 400):
+    print(f"a pool of {pool}: TPR at 1% FPR {tpr_of_pool(pool)}")
+
+# %% id="check-5"
+ex.check(5, tpr_of_pool)
+
+# %% id="progress"
+ex.progress()
 
 # %% [markdown] id="references"
 # ## References
