@@ -13,6 +13,7 @@ from course_build.markdown import NUMBER, masked, spans
 from course_build.problems import Problem
 from course_build.prose import prose_faults
 from course_build.tree import LIBRARY_CATALOG, README_CATALOG
+from course_build.typography import typography_faults
 
 # The kinds of text that are filled in: f-strings of a lab, and what course_lib formats.
 _FIELDS = {"f-string", "template"}
@@ -26,10 +27,14 @@ _BLOCK_MARK = re.compile(r"^[ \t]*(#{1,6}|[-*+]|\d+[.)]|>)[ \t]", re.MULTILINE)
 
 def catalog_problems(path, catalog):
     """Yield what is wrong with the entries of a catalog whose translation would be shown."""
+    language = catalog.metadata.get("Language", "")
     for entry in catalog:
         if entry.msgstr and not entry.fuzzy and not entry.obsolete:
-            kinds = entry.comment.split("\n")
-            for message in translation_faults(entry.msgid, entry.msgstr, kinds):
+            texts, kinds = (entry.msgid, entry.msgstr), entry.comment.split("\n")
+            for message in (
+                *translation_faults(*texts, kinds),
+                *typography_faults(language, *texts, kinds),
+            ):
                 about = f"the translation of {quoted(entry.msgid)}: {message}"
                 of_lab = path.stem not in (LIBRARY_CATALOG, README_CATALOG)
                 cells = ", ".join(_cells(entry)) if of_lab else ""
