@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from course_lib import attacks, metrics
-from course_lib.exercises import Exercise
+from course_lib.exercises import Between, Exercise, Near
 from course_lib.language import _
 
 _DELTA = 1e-5
@@ -84,15 +84,6 @@ def check_log_ratio(trial):
         _with_variance_as_deviation,
         _("The variance stands where the standard deviation belongs. Is a square root missing?"),
     )
-    trial.mistake(
-        lambda phi_in, phi_out, observed: np.log(
-            _density(phi_in, observed) / _density(phi_out, observed)
-        ),
-        _(
-            "The densities themselves vanish far from the means, and 0/0 is no number. "
-            "Work with their logarithms."
-        ),
-    )
     trial.case(
         {
             "phi_in": np.array([2.0, 3.0, 4.0]),
@@ -101,10 +92,18 @@ def check_log_ratio(trial):
         },
         1.0,
     )
-    for n_in, n_out, observed in ((5, 8, 1.0), (9, 4, -2.0), (2, 7, 3.0), (8, 8, 300.0)):
+    too_far = _(
+        "So far from both means the densities themselves round to zero. Work with their logarithms."
+    )
+    for n_in, n_out, observed, about in (
+        (5, 8, 1.0, ""),
+        (9, 4, -2.0, ""),
+        (2, 7, 3.0, ""),
+        (8, 8, 300.0, too_far),
+    ):
         phi_in, phi_out = trial.rng.normal(3, 2, n_in), trial.rng.normal(0, 1, n_out)
         inputs = {"phi_in": phi_in, "phi_out": phi_out, "observed": observed}
-        trial.case(inputs, _log_ratio(phi_in, phi_out, observed))
+        trial.case(inputs, _log_ratio(phi_in, phi_out, observed), about=about)
 
 
 def _exponent(sample, observed, ddof=1):
@@ -121,10 +120,6 @@ def _log_deviation(sample, ddof=1):
 def _log_ratio(phi_in, phi_out, observed, ddof=1):
     log_in = _exponent(phi_in, observed, ddof) - _log_deviation(phi_in, ddof)
     return log_in - (_exponent(phi_out, observed, ddof) - _log_deviation(phi_out, ddof))
-
-
-def _density(sample, observed):
-    return np.exp(_exponent(sample, observed) - _log_deviation(sample))
 
 
 def _with_variance_as_deviation(phi_in, phi_out, observed):
@@ -208,40 +203,59 @@ def _by_rank(scores, alpha, further):
 
 
 def check_batch_epsilon(trial):
-    """Try q, the steps and ε against Google's accountant, where batches divide and where not."""
-    trial.mistake(
-        lambda batch_size, n, epochs: _mechanism(
-            batch_size / n, math.ceil(n / batch_size) * epochs
-        ),
+    """Try q, the steps and ε against Google's accountant, where the last batch is smaller."""
+
+    def mistake(rate, steps, sentence):
+        def model(batch_size, n, epochs):
+            values = {"size": batch_size, "n": n, "batches": math.ceil(n / batch_size)}
+            return rate(**values), steps(**values, epochs=epochs), Between(0, math.inf)
+
+        trial.mistake(model, sentence)
+
+    def whole(batches, **_rest):
+        return 1 / batches
+
+    mistake(
+        lambda size, n, **_rest: size / n,
+        lambda batches, epochs, **_rest: batches * epochs,
         _("In Opacus q is 1 over the number of batches, which is not batch size over n."),
     )
-    trial.mistake(
-        lambda batch_size, n, epochs: _mechanism(1 / (n // batch_size), n // batch_size * epochs),
+    mistake(
+        lambda size, n, **_rest: 1 / (n // size),
+        lambda size, n, epochs, **_rest: n // size * epochs,
         _("The number of batches is rounded down; a DataLoader keeps the last, smaller batch."),
     )
-    trial.mistake(
-        lambda batch_size, n, epochs: _mechanism(batch_size / n, n / batch_size * epochs),
-        _("A number of batches is whole: round n over batch size up."),
-    )
-    trial.mistake(
-        lambda batch_size, n, epochs: _mechanism(
-            1 / math.ceil(n / batch_size), math.ceil(n / batch_size)
-        ),
+    mistake(
+        whole,
+        lambda batches, **_rest: batches,
         _("These are the steps of one epoch."),
     )
-    trial.mistake(
-        lambda batch_size, n, epochs: _mechanism(1 / math.ceil(n / batch_size), epochs),
+    mistake(
+        whole,
+        lambda epochs, **_rest: epochs,
         _("An epoch has more than one step: one for each batch."),
     )
-    trial.mistake(
-        lambda batch_size, n, epochs: _mechanism(1.0, math.ceil(n / batch_size) * epochs),
+    mistake(
+        lambda **_rest: 1.0,
+        lambda batches, epochs, **_rest: batches * epochs,
         _("The sampling rate is taken to be 1, as if every image were in every batch."),
     )
     for batch_size, n, epochs in ((512, 25_000, 30), (256, 25_000, 30), (100, 4_050, 7)):
         batches = math.ceil(n / batch_size)
         inputs = {"batch_size": batch_size, "n": n, "epochs": epochs}
         expected = _mechanism(1 / batches, batches * epochs)
-        trial.case(inputs, expected, rtol=2e-3)
+        one_epoch = _mechanism(1 / batches, batches)
+        trial.case(
+            inputs,
+            expected,
+            rtol=2e-3,
+            mistakes=[
+                (
+                    (*expected[:2], Near(one_epoch[2], 2e-3 * one_epoch[2])),
+                    _("This is the ε of one epoch."),
+                )
+            ],
+        )
 
 
 def _mechanism(rate, steps):
