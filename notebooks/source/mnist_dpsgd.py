@@ -45,11 +45,13 @@ from scipy.stats import rankdata
 from course_lib import accounting, attacks, audit, metrics, models, plots, population
 from course_lib.data import load_mnist
 from course_lib.dpsgd import DPSGD, poisson_batch
+from course_lib.exercises import Exercises
 from course_lib.lab import Lab
 
 # The lab keeps your figures with lab.record and lab.curve, for the course's pages: you can skip over
 # those lines. lab.claim checks a statement of the text on your numbers.
 lab = Lab("mnist_dpsgd", profile="quick")  # or "smoke": everything tiny, to see whether it runs
+ex = Exercises(lab)  # checks your answers to the exercises
 
 POOL = lab.pick(smoke=600, quick=4_000)  # candidate images
 EPOCHS = lab.pick(smoke=2, quick=60)  # passes of the ordinary training
@@ -1080,6 +1082,8 @@ lab.claim(
 # ## 11. Exercises
 #
 # The first three are functions to complete. The last two are experiments: write down what you expect *before* you run them.
+#
+# The cell below each exercise checks your answer. Run it as often as you like: it says whether the answer is right and, where it is not, shows an input that fails and what was expected. It never shows the code of the answer. For a hint to exercise 1, run `ex.hint(1)` in a cell of your own; run it again for the next hint. `ex.solution(1)` shows the code of a reference answer. Try first.
 
 # %% [markdown] id="exercise-ceiling"
 # **Exercise 1: the ceiling.** Write the ceiling of section 7, $e^\varepsilon\,\text{FPR} + \delta$, cut off at 1, for one number `fpr`. Then compare with `audit.tpr_ceiling`. (It is *a* bound. The sharp one also uses the guess "non-member", and is lower at a large FPR: `audit.two_sided_tpr_ceiling`, after Kairouz, Oh and Viswanath 2015.)
@@ -1096,6 +1100,9 @@ def ceiling(epsilon, delta, fpr):
 
 print("yours:", ceiling(1.0, DELTA, 0.01), "library:", audit.tpr_ceiling(0.01, 1.0, DELTA))
 
+# %% id="check-1"
+ex.check(1, ceiling)
+
 # %% [markdown] id="exercise-clip"
 # **Exercise 2: clip.** `gradients` is a NumPy matrix with one record's gradient in each row. Scale every row that is longer than `max_norm` down to that length, and leave the others as they are. Beware of rows of zeros. The matrix you are given must not change.
 
@@ -1110,7 +1117,8 @@ def clip_rows(gradients, max_norm):
     # END SOLUTION
 
 
-print(clip_rows(np.array([[3.0, 4.0], [0.3, 0.4], [0.0, 0.0]]), max_norm=1.0))
+# %% id="check-2"
+ex.check(2, clip_rows)
 
 # %% [markdown] id="exercise-steps"
 # **Exercise 3: twice as long.** You train for {{ dp_steps_doubled:d }} steps instead of {{ dp_steps:d }}, at σ = 1 and the same $q$ and δ. First guess, on paper: does ε double, grow by a factor of $\sqrt 2$, or something else? Then compute it: `accounting.epsilon(noise_multiplier, sampling_rate, steps, delta, accountant="rdp")`.
@@ -1126,6 +1134,9 @@ def epsilon_after(steps):
 
 
 print(epsilon_after(STEPS), epsilon_after(2 * STEPS))
+
+# %% id="check-3"
+ex.check(3, epsilon_after, sampling_rate=SAMPLING_RATE, delta=DELTA)
 
 # %% [markdown] id="exercise-pool"
 # **Exercise 4: a smaller pool.** Which attack gets stronger, if any, when the pool has half the size? Why? `overfit_experiment` repeats sections 2 and 3 for any pool size; it takes a few seconds. Compare with the full pool. One run is one sample: a difference of two hundredths in an AUC may be luck.
@@ -1160,6 +1171,9 @@ smaller_pool = overfit_experiment(POOL // 2)
 # END SOLUTION
 print(smaller_pool, "half the pool")
 
+# %% id="check-4"
+ex.check(4, smaller_pool)
+
 # %% [markdown] id="exercise-small-c"
 # **Exercise 5: clip harder.** Train once more at σ = 1, with $C$ = {{ small_c:.1f }} instead of {{ dp_clip:.0f }}, and measure the test accuracy. What happens to ε? What happens to the accuracy, and to the *size of a step*? Step and noise both shrink with $C$ while the learning rate stays. (`dataclasses.replace(settings, max_grad_norm=...)` gives the new settings; `next(population.train_mlps_dpsgd(X, y, is_member[None], [0], [σ], new_settings))[σ]` trains one network.)
 
@@ -1180,6 +1194,12 @@ lab.record(small_c=SMALL_C)
 clipped_harder = train_with_clipping_norm(SMALL_C)
 if clipped_harder is not None:
     print(f"C = {SMALL_C}: accuracy {clipped_harder.accuracy(X_test, y_test):.3f}")
+
+# %% id="check-5"
+ex.check(5, clipped_harder, X_test=X_test, y_test=y_test)
+
+# %% id="progress"
+ex.progress()
 
 # %% [markdown] id="references"
 # ## References
