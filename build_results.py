@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from course_build.freshness import stale_notebooks
+from course_build.freshness import stale_notebooks, stale_texts
 from course_build.interrupts import Interrupts
 from course_build.lab_build import LabBuild, Outcome, Settings
 from course_build.progress import Progress, clock
@@ -216,6 +216,10 @@ def _check(labs, options, sources):
             print(f"  computed with other versions, so a build runs it: {', '.join(versions)}")
         for line in about:
             print(f"  notebooks: {line}")
+    if not options.labs and sources == SOURCES_DIR:
+        for line in stale_texts(Tree()):
+            stale = True
+            print(f"texts: {line}")
     if not options.labs:
         for path in sorted(directory.glob("*.json")):
             if path.stem not in labs:

@@ -55,6 +55,18 @@ def stale_notebooks(tree, labs):
     return lines
 
 
+def stale_texts(tree):
+    """Return what is to be said of the READMEs and of what the library says; it takes no time."""
+    try:
+        build = Build(tree, read_address(tree.root / "pyproject.toml"), writing=False)
+        build.catalog_of_setup(tree.languages)
+    except AuthoringError as error:
+        return [str(problem) for problem in error.problems]
+    build.library(tree.languages)
+    build.readmes(tree.languages)
+    return _said(build)
+
+
 def _files(tree, lab):
     """What the notebooks of a lab are made from, and the notebooks."""
     files = [tree.source(lab), tree.results(lab), tree.root / "pyproject.toml"]
@@ -90,6 +102,10 @@ def _compare(tree, lab):
     except AuthoringError as error:
         return [str(problem) for problem in error.problems]
     build.lab(lab, tree.languages)
+    return _said(build)
+
+
+def _said(build):
     found = [str(problem) for problem in build.refused]
     return found if build.is_up_to_date else [*found, *build.report()]
 

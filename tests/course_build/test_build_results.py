@@ -228,6 +228,16 @@ def test_check_tells_of_the_course_s_notebooks(build, all_fresh, monkeypatch):
     assert "  notebooks: notebooks/en/mnist_dpsgd.ipynb differs\n" in out
 
 
+def test_check_tells_of_the_readmes_and_of_what_the_library_says(build, all_fresh, monkeypatch):
+    arguments = {"results": None, "sources": build_results.SOURCES_DIR}
+    monkeypatch.setattr(build_results, "stale_texts", lambda tree: [])
+    assert build("--check", **arguments)[0] == 0
+    monkeypatch.setattr(build_results, "stale_texts", lambda tree: ["README.fr.md differs"])
+    status, out, _ = build("--check", **arguments)
+    assert status == 1
+    assert "texts: README.fr.md differs\n" in out
+
+
 # --- what is seen ---------------------------------------------------------------------------------
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from build_notebooks import main
 from course_build import freshness
-from course_build.freshness import stale_notebooks
+from course_build.freshness import stale_notebooks, stale_texts
 
 SOURCE = "notebooks/source/coin_flips.py"
 ENGLISH = "notebooks/en/coin_flips.ipynb"
@@ -94,3 +94,14 @@ def test_a_tree_that_cannot_be_written_can_be_checked(check, course):
 def test_a_source_that_is_refused_is_said(check, change):
     change(SOURCE, "# %% [markdown]", "# %% [raw]")
     assert any(SOURCE in line for line in check())
+
+
+def test_texts_outside_of_the_labs_are_compared_too(check, course, change):
+    assert stale_texts(course) == []
+    (course.root / "README.md").write_text("# Coins\n", encoding="utf-8")
+    said = stale_texts(course)
+    assert "notebooks/locale/fr/README.po differs from what its source gives" in said[0]
+    assert said[-1] == "README in fr: 1 stale section in English: coins"
+    assert not (course.root / "README.fr.md").exists()
+    course.catalog("setup", "fr").write_text("x", encoding="utf-8")
+    assert "is no line of a catalog" in stale_texts(course)[0]
