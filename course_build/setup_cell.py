@@ -25,7 +25,6 @@ _TEXT = """\
 # installs the packages that are missing. It never changes a package that is there.
 import importlib.util
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -34,6 +33,8 @@ from pathlib import Path
 os.environ.setdefault("COURSE_LANG", @LANGUAGE@)
 repository = os.environ.get("COURSE_REPO", @REPOSITORY@)
 ref = @REF@
+here = Path.cwd()
+own = here / @FOLDER@
 
 
 class NoCourseError(RuntimeError):
@@ -41,33 +42,29 @@ class NoCourseError(RuntimeError):
         return [str(self)]
 
 
-def fetch(folder):
+def fetch():
     print(f"Fetching the course from {repository} (once; a few seconds) ...")
-    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-    with tempfile.TemporaryDirectory(dir=folder.parent) as place:
-        clone = Path(place, "course")
-        command = ["git", "clone", "--depth", "1", "--branch", ref, "--", repository, str(clone)]
-        done = subprocess.run(command, env=environment, capture_output=True, timeout=900)
-        if done.returncode:
-            message = done.stderr.decode(errors="replace")
-            raise OSError((re.findall("fatal: (.*)", message) or [message])[0])
-        clone.rename(folder)
+    command = ["git", "clone", "--quiet", "--depth", "1", "--branch", ref, "--", repository]
+    how = {"check": True, "capture_output": True, "text": True, "errors": "replace", "timeout": 900}
+    how["env"] = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    try:
+        with tempfile.TemporaryDirectory(dir=here) as place:
+            clone = Path(place, "course")
+            subprocess.run([*command, str(clone)], **how)
+            clone.rename(own)
+    except (OSError, subprocess.SubprocessError) as failure:
+        error = str(getattr(failure, "stderr", None) or failure).split("\\n")[0]
+        raise NoCourseError(
+            f"The course could not be fetched from {repository} ({ref}) into {here}, which takes "
+            "git, a network connection and permission to write there. "
+            f"What went wrong: {error}"
+        ) from None
+    return own
 
 
 if importlib.util.find_spec("course_lib") is None:
-    here = Path.cwd()
-    own = here / @FOLDER@
-    copies = [p for p in (own, here, *here.parents) if (p / "course_lib" / "__init__.py").is_file()]
-    if not copies:
-        try:
-            fetch(own)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise NoCourseError(
-                f"The course could not be fetched from {repository} ({ref}) into {here}, which "
-                "takes git, a network connection and permission to write there. "
-                f"What went wrong: {error}"
-            ) from None
-    sys.path.append(str([*copies, own][0]))
+    copies = [p for p in (own, here, *here.parents) if (p / "course_lib").is_dir()]
+    sys.path.append(str(copies[0] if copies else fetch()))
 
 from course_lib.installation import install_missing
 

@@ -106,8 +106,9 @@ def _constraints():
     held = {}
     for distribution in distributions():
         name, found = distribution.name, distribution.version
-        # A broken installation has no name or a version that pip cannot read: pip ignores it.
-        with contextlib.suppress(TypeError, InvalidVersion):
-            # The first is the one that Python imports.
-            held.setdefault(canonicalize_name(name), f"{name}=={Version(found)}")
+        # A damaged installation has no name, or a version that pip cannot read and passes over.
+        if name and found:
+            with contextlib.suppress(InvalidVersion):
+                # The first of two is the one that Python imports.
+                held.setdefault(canonicalize_name(name), f"{name}=={Version(found)}")
     return held.values()
