@@ -170,7 +170,7 @@ def _call(number, exercise):
 def _verdict(number, exercise, status, trial):
     """The lines that a student reads."""
     values = {"number": number, "name": exercise.name, "tried": trial.tried}
-    values |= {"failed": trial.failed, "passed": trial.tried - trial.failed}
+    values |= {"passed": trial.tried - trial.failed}
     if status == "waiting":
         yield _("… Exercise {number} ({name}) is waiting for your code.").format(**values)
         return
@@ -179,15 +179,16 @@ def _verdict(number, exercise, status, trial):
         yield text.format(**values)
         return
     if status == "passed":
-        yield _("✓ Exercise {number} ({name}): right.").format(**values)
+        text = _("✓ Exercise {number} ({name}): right.")
+        if exercise.is_function and trial.tried > 1:
+            text = _("✓ Exercise {number} ({name}): right in all {tried} cases.")
+        yield text.format(**values)
         return
     yield _("✗ Exercise {number} ({name}): not yet.").format(**values)
     for line in trial.report():
         yield f"  {line}"
-    if trial.failed > 1:
-        yield "  " + _("In all, {failed} of the {tried} cases that were tried fail.").format(
-            **values
-        )
+    if trial.tried > 1:
+        yield "  " + _("In all, {passed} of the {tried} cases are right.").format(**values)
     yield "  " + _("ex.hint({number}) gives a hint.").format(**values)
 
 
