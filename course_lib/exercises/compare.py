@@ -45,7 +45,7 @@ def difference(expected, result, rtol=1e-6, atol=1e-9):
     if isinstance(expected, Near):
         return difference(expected.value, result, rtol=0, atol=expected.atol)
     if isinstance(expected, Between):
-        return _not_a_number(result) or _outside(expected, float(result))
+        return why_no_number(result) or _outside(expected, float(result))
     if expected is None or isinstance(expected, str):
         return _different_word(expected, result)
     if isinstance(expected, bool | np.bool_):
@@ -56,7 +56,29 @@ def difference(expected, result, rtol=1e-6, atol=1e-9):
         return _different_sequence(expected, result, rtol, atol)
     if isinstance(expected, dict):
         return _different_dict(expected, result, rtol, atol)
-    return _not_a_number(result) or _different_number(float(expected), float(result), rtol, atol)
+    return why_no_number(result) or _different_number(float(expected), float(result), rtol, atol)
+
+
+def why_no_number(result):
+    """Return why a result is no single real number, NaN included; an empty text where it is one."""
+    kind = type(result)
+    if kind is int and result.bit_length() > 1000:
+        return _("The number is too large to be compared.")
+    if kind is float or kind is int or issubclass(kind, np.integer | np.floating):
+        if math.isnan(result):
+            return _("The result is NaN, not a number.")
+        return ""
+    if issubclass(kind, np.ndarray) and result.ndim == 0 and result.dtype.kind in "iuf":
+        return why_no_number(result.item())
+    if issubclass(kind, np.ndarray):
+        return _("One number is expected, and an array of shape {shape} came.").format(
+            shape=result.shape
+        )
+    if is_tensor(result):
+        return _("One number is expected, and a torch tensor came: .item() makes a number of it.")
+    if issubclass(kind, complex | np.complexfloating):
+        return _("A real number is expected, and a complex one came.")
+    return _("One number is expected, and {kind} came.").format(kind=type_name(result))
 
 
 def expected_text(expected, digits=6):
@@ -72,28 +94,6 @@ def expected_text(expected, digits=6):
     if isinstance(expected, tuple):
         return f"({', '.join(expected_text(part, digits) for part in expected)})"
     return shown(expected, digits)
-
-
-def _not_a_number(result):
-    """Why a result is no single real number that can be compared; empty where it is one."""
-    kind = type(result)
-    if kind is int and result.bit_length() > 1000:
-        return _("The number is too large to be compared.")
-    if kind is float or kind is int or issubclass(kind, np.integer | np.floating):
-        if math.isnan(result):
-            return _("The result is NaN, not a number.")
-        return ""
-    if issubclass(kind, np.ndarray) and result.ndim == 0 and result.dtype.kind in "iuf":
-        return _not_a_number(result.item())
-    if issubclass(kind, np.ndarray):
-        return _("One number is expected, and an array of shape {shape} came.").format(
-            shape=result.shape
-        )
-    if is_tensor(result):
-        return _("One number is expected, and a torch tensor came: .item() makes a number of it.")
-    if issubclass(kind, complex | np.complexfloating):
-        return _("A real number is expected, and a complex one came.")
-    return _("One number is expected, and {kind} came.").format(kind=type_name(result))
 
 
 def _outside(expected, result):

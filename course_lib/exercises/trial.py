@@ -6,11 +6,12 @@ import functools
 import time
 import warnings
 from dataclasses import dataclass, field
+from types import FunctionType
 
 import numpy as np
 
 from course_lib.exercises.calls import called
-from course_lib.exercises.compare import difference, expected_text
+from course_lib.exercises.compare import difference, expected_text, why_no_number
 from course_lib.exercises.shown import shown
 from course_lib.language import _
 
@@ -183,7 +184,7 @@ class Trial:
         """
         case = _Case()
         self._cases.append(case)
-        said = difference(0.0, measured, atol=float("inf"))
+        said = why_no_number(measured)
         if said:
             case.faults = [f"{what}: {said}"]
         elif self.profile == "smoke":
@@ -262,11 +263,10 @@ class Trial:
 
 def is_stub(function):
     """Whether a function does nothing but return None, as a stub does."""
-    code = getattr(function, "__code__", None)
-    if code is None:
+    if type(function) is not FunctionType:
         return False
     harmless = {"RESUME", "NOP", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST", "POP_TOP", "CACHE"}
-    steps = list(dis.get_instructions(code))
+    steps = list(dis.get_instructions(function))
     loaded = [s for s in steps if s.opname in ("LOAD_CONST", "RETURN_CONST")]
     return all(s.opname in harmless for s in steps) and all(s.argval is None for s in loaded)
 
