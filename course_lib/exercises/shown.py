@@ -97,7 +97,11 @@ def _array(array, digits):
         edgeitems=2,
         separator=", ",
         max_line_width=10_000,
-        formatter={"float_kind": lambda number: _number(number, digits)},
+        formatter={  # each entry by itself, not padded to the width of the others
+            "float_kind": lambda number: _number(number, digits),
+            "int_kind": str,
+            "bool": str,
+        },
     )
     values = " ".join(values.split())
     return values if array.size <= 12 else f"{values}, {' × '.join(map(str, array.shape))}"
