@@ -46,7 +46,7 @@ def fetch():
     print(f"Fetching the course from {repository} (once; a few seconds) ...")
     command = ["git", "clone", "--quiet", "--depth", "1", "--branch", ref, "--", repository]
     how = {"check": True, "capture_output": True, "text": True, "errors": "replace", "timeout": 900}
-    how["env"] = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    how["env"] = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
     try:
         with tempfile.TemporaryDirectory(dir=here) as place:
             clone = Path(place, "course")

@@ -85,11 +85,13 @@ def _install(packages):
 
 def _pip(packages):
     """Install packages without changing one that is there; an OSError says why it failed."""
+    # A kernel asks its children for colours, which would end up in the message.
+    command = [sys.executable, "-m", "pip", "install", "--no-color"]
     with tempfile.TemporaryDirectory() as temporary:
         keep = Path(temporary, "keep.txt")
         keep.write_text("\n".join(_constraints()), encoding="utf-8", newline="\n")
         done = subprocess.run(
-            [sys.executable, "-m", "pip", "install", "--constraint", str(keep), *packages],
+            [*command, "--constraint", str(keep), *packages],
             capture_output=True,
             text=True,
             errors="replace",

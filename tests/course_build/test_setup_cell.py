@@ -66,7 +66,7 @@ def run(tmp_path, packages):
     def run(folder, repository=None, path="", address=ADDRESS, before=(), **variables):
         script.write_text(setup_cell(address, "fr").text + PROBE, encoding="utf-8")
         folder.mkdir(parents=True, exist_ok=True)
-        environment = {**os.environ, "PYTHONUTF8": "1", **variables}
+        environment = {**os.environ, "PYTHONUTF8": "1", "LC_ALL": "C", **variables}
         environment["PYTHONPATH"] = os.pathsep.join([str(path), str(packages)])
         environment.pop("COURSE_LANG", None)
         if repository is not None:
@@ -152,7 +152,7 @@ def test_without_the_repository_it_says_so_in_one_sentence(tmp_path, run):
 
 def test_without_the_tag_it_says_which_is_missing(tmp_path, origin, run):
     address = Address(ADDRESS.repository, "v9")
-    done = run(tmp_path / "alone", origin.as_uri(), address=address, LANG="de_DE.UTF-8")
+    done = run(tmp_path / "alone", origin.as_uri(), address=address)
     assert reason(done) == "warning: Could not find remote branch v9 to clone."
 
 

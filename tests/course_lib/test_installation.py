@@ -1,4 +1,4 @@
-"""Missing packages are installed and no other is changed: by pip itself, from a folder of wheels."""
+"""Missing packages are installed, and no other is changed: by pip, from a folder of wheels."""
 
 import os
 import subprocess
@@ -135,6 +135,12 @@ def test_a_package_that_no_index_has_is_named_with_the_reason(environment):
     _, line = environment.install_missing("absent>=3")
     assert line.startswith("These packages could not be installed: absent>=3. ")
     assert "Could not find a version that satisfies the requirement absent>=3" in line
+
+
+def test_the_reason_has_no_colours_in_it(environment):
+    # A kernel sets this variable for all that it starts.
+    plain = environment.install_missing("absent")
+    assert environment.install_missing("absent", FORCE_COLOR="1") == plain
 
 
 def test_without_pip_it_says_so(environment):
