@@ -9,6 +9,7 @@ text is shown.
 import functools
 import gettext
 import os
+import unicodedata
 from pathlib import Path
 
 LOCALE_DIR = Path(__file__).resolve().parent / "locale"
@@ -30,3 +31,22 @@ def _(text):
     if not text:  # gettext keeps a catalog's header under the empty text
         return text
     return _catalog(language()).gettext(text)
+
+
+def padded(text, width, right=False):
+    """Fill a text with spaces to a width in columns, for tables in a monospaced font.
+
+    A Chinese or Japanese character takes two columns, so that ``f"{text:20}"``, which counts
+    characters, would set such a table askew.
+
+    Parameters
+    ----------
+    text : str
+    width : int
+        In columns. A longer text is left as it is.
+    right : bool
+        Whether the text goes to the right end.
+    """
+    columns = sum(1 + (unicodedata.east_asian_width(character) in "WF") for character in text)
+    space = " " * (width - columns)
+    return space + text if right else text + space

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from course_lib.language import _
+from course_lib.language import _, padded
 
 METRICS = ("auc", "bal_acc", "tpr_1", "tpr_01")
 """The names of the summary figures, in the order in which tables show them."""
@@ -253,7 +253,7 @@ def noise_floor(is_member, rng, reps=200):
 def metrics_header():
     """Return the heading of a plain-text table of attacks; ``metrics_row`` gives its lines."""
     columns = (_("AUC"), _("bal. acc."), _("TPR at 1%"), _("TPR at 0.1%"))
-    return f"{_('attack'):<28}" + "".join(f"{column:>14}" for column in columns)
+    return padded(_("attack"), 28) + "".join(padded(column, 14, right=True) for column in columns)
 
 
 def metrics_row(name, metrics):
@@ -263,7 +263,7 @@ def metrics_row(name, metrics):
     often the first that counts.
     """
     return (
-        f"{name:<28}{metrics['auc']:>14.3f}{metrics['bal_acc']:>14.3f}"
+        f"{padded(name, 28)}{metrics['auc']:>14.3f}{metrics['bal_acc']:>14.3f}"
         f"{metrics['tpr_1']:>14.4f}{metrics['tpr_01']:>14.4f}"
     )
 

@@ -53,6 +53,7 @@ from course_lib import accounting, audit, documents, mechanisms, metrics, plots
 from course_lib.data import load_breast_cancer
 from course_lib.exercises import Exercises
 from course_lib.lab import Lab
+from course_lib.language import padded
 
 lab = Lab(
     "breast_cancer_dp", profile="quick"
@@ -1551,7 +1552,7 @@ def smallest_epsilon(epsilons, accuracies, threshold):
 
 for name, label in compared_labels.items():
     answer = smallest_epsilon(EPSILONS, curves[name].mean(axis=1), 0.9)
-    print(f"{label:27} reaches 0.9 at ε = {answer}")
+    print(f"{padded(label, 27)} reaches 0.9 at ε = {answer}")
 
 # %% id="check-1"
 ex.check(1, smallest_epsilon)

@@ -1,4 +1,5 @@
 # untranslated: "upper left" (a place in a figure)
+# untranslated: "Full backward hook" (the beginning of a PyTorch warning)
 # accelerator: GPU (for the profile full)
 
 # %% [markdown] id="title"
@@ -67,6 +68,7 @@ from course_lib import accounting, attacks, audit, metrics, networks, plots, tra
 from course_lib.data import DOWNLOADS_DIR, load_cifar10
 from course_lib.exercises import Exercises
 from course_lib.lab import Lab
+from course_lib.language import padded
 from course_lib.models import initial_convnet
 from course_lib.networks import PrivateTraining, Training
 from course_lib.population import coin_membership
@@ -547,7 +549,7 @@ def judge(scores, membership, prefix, title):
         low, high = limits[key]
         lab.record({f"{prefix}_{key}": found[key]})
         lab.record({f"{prefix}_{key}_lo": low, f"{prefix}_{key}_hi": high})
-        print(f"  {metric_labels[key]:17} {found[key]:.4f}   [{low:.4f}, {high:.4f}]")
+        print(f"  {padded(metric_labels[key], 17)} {found[key]:.4f}   [{low:.4f}, {high:.4f}]")
     lab.curve(f"roc_{prefix}", GRID, metrics.tpr_at_fpr(found["fpr"], found["tpr"], GRID))
     return found | {"limits": limits}
 
@@ -697,7 +699,7 @@ plots.show(
 # **The divisor.** Opacus divides the noisy sum by $q$ times the number of members, rounded down. Where the number of members is private, as with our coins, that leaks it in every step. We set the divisor to a public constant, $q$ times half the pool. (In `full` the number is public, and it is left as it is.)
 
 # %% id="make-private"
-warnings.filterwarnings("ignore", message="Full backward hook")  # no input needs a gradient
+warnings.filterwarnings("ignore", "Full backward hook")  # no input needs a gradient
 members = np.flatnonzero(IN_DP[0])
 network = initial_convnet(PRIVATE.architecture, 0).to(DEVICE).train()
 on_device = [torch.from_numpy(array[members]).to(DEVICE) for array in (X, y)]

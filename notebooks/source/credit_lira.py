@@ -43,6 +43,7 @@ from course_lib import accounting, attacks, audit, credit, metrics, models, plot
 from course_lib.dpsgd import DPSGD
 from course_lib.exercises import Exercises
 from course_lib.lab import Lab
+from course_lib.language import padded
 
 # The lab keeps your figures with lab.record and lab.curve, for the course's pages: you can skip over
 # those lines. lab.claim checks a statement of the text on your numbers.
@@ -224,7 +225,9 @@ metric_labels = {
 print("A score that knows nothing, over 200 shuffles:")
 for name, (mean, q95) in floor.items():
     lab.record({f"floor_{name}": mean, f"floor_{name}_q95": q95})
-    print(f"  {metric_labels[name]:24} mean {mean:.4f}, 95% of the shuffles below {q95:.4f}")
+    print(
+        f"  {padded(metric_labels[name], 24)} mean {mean:.4f}, 95% of the shuffles below {q95:.4f}"
+    )
 
 # %% id="judge"
 GRID = np.geomspace(1e-4, 1, 200)

@@ -1,4 +1,5 @@
 # untranslated: "upper left" (a place in a figure)
+# untranslated: "Full backward hook" (the beginning of a PyTorch warning)
 
 # %% [markdown] id="title"
 # # Was this image in the training set?
@@ -47,6 +48,7 @@ from course_lib.data import load_mnist
 from course_lib.dpsgd import DPSGD, poisson_batch
 from course_lib.exercises import Exercises
 from course_lib.lab import Lab
+from course_lib.language import padded
 
 # The lab keeps your figures with lab.record and lab.curve, for the course's pages: you can skip over
 # those lines. lab.claim checks a statement of the text on your numbers.
@@ -141,7 +143,9 @@ metric_labels = {
 }
 print("A score that knows nothing, over 200 shuffles:")
 for name, (mean, q95) in floor.items():
-    print(f"  {metric_labels[name]:24} mean {mean:.4f}, 95% of the shuffles below {q95:.4f}")
+    print(
+        f"  {padded(metric_labels[name], 24)} mean {mean:.4f}, 95% of the shuffles below {q95:.4f}"
+    )
 
 lab.record(
     chance_tpr_1=chance_1,
@@ -224,7 +228,7 @@ def judge(scores, prefix, title):
         low, high = limits[key]
         lab.record({f"{prefix}_{key}": found[key]})
         lab.record({f"{prefix}_{key}_lo": low, f"{prefix}_{key}_hi": high})
-        print(f"  {metric_labels[key]:17} {found[key]:.4f}   [{low:.4f}, {high:.4f}]")
+        print(f"  {padded(metric_labels[key], 17)} {found[key]:.4f}   [{low:.4f}, {high:.4f}]")
     band = metrics.bootstrap_band(scores, is_member, np.random.default_rng(0), GRID, N_BOOTSTRAP)
     return found | {"limits": limits, "band": (GRID, *band)}
 
@@ -500,9 +504,7 @@ def clipped_gradient_sum(network, rows, digits, max_grad_norm):
 # %% id="check-clipping"
 from opacus.grad_sample import GradSampleModule
 
-warnings.filterwarnings(
-    "ignore", message="Full backward hook"
-)  # harmless: no input needs a gradient
+warnings.filterwarnings("ignore", "Full backward hook")  # harmless: no input needs a gradient
 
 network = models.initial_mlp(seed=0, n_features=784)
 torch_network = torch.nn.Sequential(
@@ -761,7 +763,7 @@ def prove(scores, membership, key, label, delta=0.0):
     found = audit.audit_scores(scores, membership, np.random.default_rng(0), delta=delta)
     lab.record({key: found.epsilon})
     print(
-        f"{label:28} {found.correct:4d} of {found.guesses:4d} guesses right: ε ≥ {found.epsilon:.2f}"
+        f"{padded(label, 28)} {found.correct:4d} of {found.guesses:4d} guesses right: ε ≥ {found.epsilon:.2f}"
     )
     return found.epsilon
 
@@ -804,7 +806,7 @@ for sigma in NOISY:
     audited[sigma, "all"] = plain
     lab.record({f"{tag}_audit_all_eps_lo": plain})
     all_label = f"σ = {sigma}, all records"
-    print(f"{all_label:28} {right:4d} of {POOL:4d} guesses right: ε ≥ {plain:.2f}")
+    print(f"{padded(all_label, 28)} {right:4d} of {POOL:4d} guesses right: ε ≥ {plain:.2f}")
 lab.record(n_splits=N_SPLITS, one_run_cap=audit.one_run_epsilon(POOL // 2, POOL // 2))
 lab.claim(
     "audit-below-accountant",
@@ -907,7 +909,7 @@ for prefix, setting_label in setting_labels.items():
     print(setting_label)
     for attack, label in attack_labels.items():
         values = over_targets[prefix, attack, "tpr_1"]
-        print(f"  {label:28} {values.mean():.2%} ± {values.std(ddof=1):.2%}")
+        print(f"  {padded(label, 28)} {values.mean():.2%} ± {values.std(ddof=1):.2%}")
 
 # %% id="plot-targets"
 figure, axes = plt.subplots(figsize=(9, 4), layout="constrained")

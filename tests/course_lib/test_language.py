@@ -1,7 +1,7 @@
 import pytest
 
 from course_lib import language as course_language
-from course_lib.language import _, language
+from course_lib.language import _, language, padded
 
 
 @pytest.fixture
@@ -44,3 +44,12 @@ def test_a_text_without_translation_stays_english(catalog, monkeypatch):
 def test_the_empty_text_is_not_the_header_of_the_catalog(catalog, monkeypatch):
     monkeypatch.setenv("COURSE_LANG", "fr")
     assert _("") == ""
+
+
+def test_a_table_stands_straight_where_characters_take_two_columns():
+    assert padded("AUC", 6) + "|" == "AUC   |"
+    assert padded("记录", 6) + "|" == "记录  |"  # two columns each
+    assert padded("TPR（1%）", 14) == "TPR（1%）" + " " * (14 - 9)  # brackets of full width, too
+    assert padded("ロジット", 10, right=True) == "  ロジット"
+    assert padded("perte d’entraînement", 4) == "perte d’entraînement"
+    assert padded("ε ≥ σ", 6) == "ε ≥ σ "  # ambiguous ones take one column in a Latin font
