@@ -68,7 +68,8 @@ def main(arguments=None, tree=None):
         memory=int(options.memory * 2**30),
     )
     about = _about(settings)
-    lines = [f"This runs the code of {len(files)} files that were handed in.", *about.isolation]
+    many = f"{len(files)} files that were" if len(files) > 1 else "1 file that was"
+    lines = [f"This runs the code of {many} handed in.", *about.isolation]
     print("\n".join(lines), file=sys.stderr)
     runs = [HandedInRun(file, settings) for file in files]
 

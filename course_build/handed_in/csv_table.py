@@ -7,8 +7,8 @@ import re
 COLUMNS = ("file", "lab", "exercise", "name", "result", "message")
 
 # A spreadsheet runs a cell that begins with one of these signs, in whatever width, as a formula;
-# and where it takes semicolons, tabs or line breaks for the ends of cells, what follows them.
-_FORMULA = re.compile(r"""(^|[;\t\r\n])([\s"']*)(?=[=+\-@＝＋－﹣﹢﹦﹫＠])""")
+# and where it takes semicolons or line breaks for the ends of cells, what follows them.
+_FORMULA = re.compile(r"""(^|[;\n])((?:[^\S\n]|["'])*)(?=[=+\-@＝＋－﹣﹢﹦﹫＠])""")
 
 
 def csv_table(rows):
@@ -24,5 +24,5 @@ def csv_table(rows):
 
 def harmless(text):
     """Return a text that no spreadsheet takes for a formula: an apostrophe stands before it."""
-    text = "".join(c for c in text if c.isprintable() or c in "\n\t")
+    text = "".join(c for c in text.replace("\t", " ") if c.isprintable() or c == "\n")
     return _FORMULA.sub(r"\1'\2", text)

@@ -6,6 +6,7 @@ from a notebook or its name is escaped.
 
 from dataclasses import dataclass
 from html import escape
+from itertools import groupby
 
 _SIGNS = {
     "passed": ("✓", "passed"),
@@ -36,6 +37,7 @@ thead th { background: #f0f0f0; vertical-align: bottom; }
 thead code { font-size: .8rem; font-weight: normal; }
 tbody th { text-align: left; font-weight: normal; overflow-wrap: anywhere; min-width: 12rem; }
 td a { display: block; text-decoration: none; color: inherit; }
+td.why { text-align: left; overflow-wrap: anywhere; }
 td.passed { background: #d9f0dd; }
 td.failed { background: #f9d9d5; }
 td.waiting { background: #fdf1cf; }
@@ -83,7 +85,7 @@ def page(rows, labs, about):
     anchors = {file: f"file-{n}" for n, file in enumerate(files, start=1)}
     body = [
         "<h1>Handed-in notebooks</h1>",
-        f"<p>{_number(len(files), 'file')}, checked on {escape(about.when)}.</p>",
+        f"<p>Files: {len(files)}. Checked on {escape(about.when)}.</p>",
         *_about(about),
         *_matrices(files, labs, anchors),
         *_messages(files, anchors),
@@ -106,6 +108,8 @@ def _about(about):
         "in a check cell does not count. But a student's code runs in the same process as the "
         "checks. Code that is written to deceive can forge a verdict. Before you mark by this "
         "page, read the notebook.</p>"
+        "<p><strong>Other people's code ran on this machine.</strong> It was bounded and kept "
+        "apart like this:</p>"
     )
     yield "<ul>"
     for sentence in [*about.settings, *about.isolation]:
@@ -127,22 +131,23 @@ def _matrices(files, labs, anchors):
     rest = [file for file, rows in files.items() if not any(row.lab for row in rows)]
     if rest:
         yield "<h2>Not run</h2>"
-        yield "<ul>"
+        yield '<div class="scroll"><table><thead><tr><th>file</th><th>why</th></tr></thead><tbody>'
         for file in rest:
-            yield f'<li><a href="#{anchors[file]}">{escape(file)}</a></li>'
-        yield "</ul>"
+            why = "<br>".join(_shown(row.message) for row in files[file])
+            yield f'<tr><th scope="row">{_shown(file)}</th><td class="why">{why}</td></tr>'
+        yield "</tbody></table></div>"
 
 
 def _matrix(files, checks, anchors):
     yield '<div class="scroll"><table><thead><tr><th scope="col">file</th>'
     for check in checks:
-        name = escape(check.name.replace("_", "_\u200b")).replace("\u200b", "<wbr>")
+        name = _shown(check.name).replace("_", "_<wbr>")  # where a long one may be broken
         yield f'<th scope="col">{check.number}<br><code>{name}</code></th>'
     yield '<th scope="col">passed</th></tr></thead><tbody>'
     for file, rows in files.items():
         anchor = anchors[file]
         results = {row.exercise: row.result for row in rows if row.exercise is not None}
-        yield f'<tr><th scope="row"><a href="#{anchor}">{escape(file)}</a></th>'
+        yield f'<tr><th scope="row"><a href="#{anchor}">{_shown(file)}</a></th>'
         for check in checks:
             result = results.get(check.number, "not reached")
             sign, meaning = _SIGNS[result]
@@ -157,26 +162,29 @@ def _matrix(files, checks, anchors):
 
 
 def _messages(files, anchors):
-    """What was said of each file, but for what passed."""
-    yield "<h2>What was said</h2>"
-    for file, rows in files.items():
-        yield f'<h3 id="{anchors[file]}">{escape(file)}</h3>'
+    """What was said of each notebook that ran, but for what passed."""
+    run = {file: rows for file, rows in files.items() if any(row.lab for row in rows)}
+    if run:
+        yield "<h2>What was said</h2>"
+    for file, rows in run.items():
+        yield f'<h3 id="{anchors[file]}">{_shown(file)}</h3>'
         told = [row for row in rows if row.result != "passed"]
         if not told:
             yield "<p>All exercises passed.</p>"
-        for row in told:
-            if row.exercise is not None:
-                meaning = _SIGNS[row.result][1]
-                name = f" (<code>{escape(row.name)}</code>)" if row.name else ""
-                yield f"<p>Exercise {row.exercise}{name}: {meaning}</p>"
-            yield f"<pre>{_shown(row.message)}</pre>"
+        # One message often stands for several exercises: those that were not reached.
+        for (result, message), alike in groupby(told, key=lambda row: (row.result, row.message)):
+            named = [_named(row) for row in alike if row.exercise is not None]
+            if named:
+                yield f"<p>Exercise {', '.join(named)}: {_SIGNS[result][1]}</p>"
+            yield f"<pre>{_shown(message)}</pre>"
+
+
+def _named(row):
+    name = f" (<code>{_shown(row.name)}</code>)" if row.name else ""
+    return f"{row.exercise}{name}"
 
 
 def _shown(text):
     """Return a message escaped, without what would hide or reorder its characters."""
     kept = (c if c.isprintable() or c == "\n" else "\ufffd" for c in text.replace("\t", "    "))
     return escape("".join(kept))
-
-
-def _number(count, what):
-    return f"{count} {what}{'' if count == 1 else 's'}"

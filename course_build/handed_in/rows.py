@@ -11,6 +11,7 @@ from dataclasses import dataclass
 # and "note" goes with something of the whole notebook.
 RESULTS = ("passed", "failed", "waiting", "not judged", "not reached", "note")
 
+_WITHOUT_OUTCOME = "The check ended early: what it needs is not there, or ended it."
 _LONGEST_MESSAGE = 5_000
 _MOST_NOTES = 10
 
@@ -61,25 +62,29 @@ def rows_of_run(file, lab, checks, events, outcomes, reason):
         Why the run ended before the last cell; empty if it did not.
     """
     verdicts = _verdicts(outcomes)
+    for event in events:
+        if event["event"] == "error" and event["check"] == 0:
+            message = f"The course's own checks could not be loaded: {event['error']}"
+            return [Row(file, lab, one.number, one.name, "not reached", message) for one in checks]
     # The last trusted cell's own error, as when a name does not exist.
     errors = {e["check"]: e["error"] for e in events if e["event"] == "error" and e["check"]}
-    notes = list(_notes(events, reason))
     rows = []
     for check in checks:
         if check.number in verdicts:
             result, message = verdicts[check.number]
         elif check.number in errors:
             result = "failed"
-            message = (
-                f"What the check needs is not there after the cells ran. {errors[check.number]}"
-            )
+            message = f"{_WITHOUT_OUTCOME} {errors[check.number]}"
         else:
             result = "not reached"
             message = reason or "The check ran and wrote no outcome."
         rows.append(Row(file, lab, check.number, check.name, result, message[:_LONGEST_MESSAGE]))
+    notes = list(_notes(events))
+    if reason and not any(row.result == "not reached" for row in rows):
+        notes.append(reason)
     shown = notes[:_MOST_NOTES]
     if len(notes) > _MOST_NOTES:
-        shown.append(f"and {len(notes) - _MOST_NOTES} more cells failed")
+        shown.append(f"{len(notes) - _MOST_NOTES} more cells failed.")
     return rows + [Row(file, lab, None, "", "note", note) for note in shown]
 
 
@@ -89,9 +94,9 @@ def read_event(line):
         event = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(event, dict):
+    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
         return None
-    place = {"number": int, "cell_id": str, "first_line": str}
+    place = {"number": int, "first_line": str}
     wanted = {
         "lab": {"lab": str},
         "refused": {"reason": str},
@@ -100,7 +105,7 @@ def read_event(line):
         "died": {},
         "broken": {"reason": str},
         "end": {},
-    }.get(event.get("event"))
+    }.get(event["event"])
     if wanted is None or not all(isinstance(event.get(k), kind) for k, kind in wanted.items()):
         return None
     if not isinstance(event.get("check"), int | None):
@@ -118,23 +123,16 @@ def _verdicts(outcomes):
             continue
         match outcome:
             case {"exercise": int(number), "status": str(status), "message": str(message)}:
-                if status in RESULTS[:4]:
+                if status in RESULTS[:4] and not isinstance(number, bool):
                     found[number] = status, message
     return found
 
 
-def _notes(events, reason):
-    """Yield a sentence for each of the notebook's own cells that failed, and for an early end."""
+def _notes(events):
+    """Yield a sentence for each of the notebook's own cells that failed."""
     for event in events:
-        if event["event"] != "error" or event["check"]:
-            continue
-        if event["check"] == 0:
-            yield f"The course's checks could not be loaded: {event['error']}"
-            continue
-        called = f" ({event['cell_id']})" if event["cell_id"] else ""
-        yield (
-            f"Cell {event['number']}{called} failed: {event['error']}\n"
-            f"Its first line: {event['first_line']}"
-        )
-    if reason:
-        yield reason
+        if event["event"] == "error" and event["check"] is None:
+            yield (
+                f"Code cell {event['number']} failed: {event['error']}\n"
+                f"Its first line: {event['first_line']}"
+            )

@@ -186,9 +186,7 @@ class HandedInRun:
             if event["event"] == "cell":
                 self.total = event["total"]
                 self._check = event["check"]
-                self.position = Position(
-                    event["number"], event["cell_id"], event["first_line"], event["section"]
-                )
+                self.position = Position(event["number"], "", event["first_line"], event["section"])
                 return
 
     def _over_a_limit(self):
@@ -230,7 +228,7 @@ class HandedInRun:
             return " before its first cell"
         if self._check:
             return f" in the check of exercise {self._check}"
-        return f" in cell {self.position.number} of {self.total}"
+        return f" in code cell {self.position.number} of {self.total}"
 
     def _early_end(self):
         """Return why a worker that has ended did not come to the last cell, or nothing."""

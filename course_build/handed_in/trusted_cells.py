@@ -2,8 +2,8 @@
 
 What the calls say is taken from the lab's source, never from the handed-in notebook: a student
 may have changed, doubled or deleted its check cells. Each call stands behind the last of the
-cells that belong to its exercise, which are known by their ids and tags; where none of them is
-left, at the end.
+cells that belong to its exercise, which are known by their ids and tags, and by defining what is
+checked; where none of them is left, at the end.
 """
 
 import ast
@@ -111,7 +111,7 @@ def with_trusted_checks(cells, lab, checks, path):
     )
     behind = {}
     for check in checks:
-        places = [n for n, cell in enumerate(cells) if _names(cell) & _names_of(check)]
+        places = [n for n, cell in enumerate(cells) if _belongs(cell, check)]
         behind.setdefault(max(places, default=len(cells) - 1), []).append(check)
     result = [_trusted(load)]
     for n, cell in enumerate(cells):
@@ -128,10 +128,10 @@ def _trusted(code, number=0):
     return v4.new_code_cell(code, metadata={_TAG: number})
 
 
-def _names(cell):
-    """What a cell may be known by: its id, also where Colab keeps it, and its tags."""
-    return {cell.metadata.get("id"), *cell.metadata.get("tags", ())}
-
-
-def _names_of(check):
-    return {*check.places, f"exercise-{check.number}"}
+def _belongs(cell, check):
+    """Whether a cell is the exercise's or the check's own, or defines what is checked."""
+    names = {cell.metadata.get("id"), *cell.metadata.get("tags", ())}
+    if names & {*check.places, f"exercise-{check.number}"}:
+        return True
+    defines = rf"^(?:def[ \t]+{re.escape(check.name)}\b|{re.escape(check.name)}[ \t]*=(?!=))"
+    return cell.cell_type == "code" and bool(re.search(defines, cell.source, re.MULTILINE))

@@ -9,6 +9,7 @@ elsewhere as resident set size.
 """
 
 import contextlib
+import errno
 import os
 import re
 import signal
@@ -20,6 +21,7 @@ import psutil
 
 _PSS = re.compile(rb"^Pss:\s+(\d+) kB", re.MULTILINE)
 _MOST_FILES = 20_000
+_DELETE_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class ProcessTree:
         for process in list(self._seen):
             with contextlib.suppress(psutil.Error):
                 self._seen.update(process.children(recursive=True))
-        self._seen = {process for process in self._seen if process.is_running()}
+        self._seen = set(filter(_is_alive, self._seen))
         return Usage(sum(map(_memory, self._seen)), len(self._seen))
 
     def kill(self):
@@ -61,6 +63,12 @@ class ProcessTree:
         for process in self._seen:
             with contextlib.suppress(psutil.Error):
                 process.kill()
+
+
+def _is_alive(process):
+    with contextlib.suppress(psutil.Error):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
 
 
 def _memory(process):
@@ -75,25 +83,35 @@ def _memory(process):
 
 
 def disk_usage(folder):
-    """Return the bytes in a folder, those of its files and as much again for each entry.
+    """Return the bytes that a folder takes up.
 
-    Infinite when there are so many entries that counting them would take long.
+    Infinite when there are so many entries, or so deep ones, that counting takes long.
     """
     total, entries, waiting = 0, 0, [folder]
     while waiting:
-        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as listing:
-            for entry in listing:
-                entries += 1
-                if entries > _MOST_FILES:
-                    return float("inf")
-                with contextlib.suppress(OSError):
-                    total += entry.stat(follow_symlinks=False).st_blocks * 512
+        try:
+            with os.scandir(waiting.pop()) as listing:
+                for entry in listing:
+                    entries += 1
+                    if entries > _MOST_FILES:
+                        return float("inf")
+                    with contextlib.suppress(OSError):
+                        total += entry.stat(follow_symlinks=False).st_blocks * 512
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(entry.path)
+        except OSError as error:  # gone meanwhile, or locked
+            if error.errno == errno.ENAMETOOLONG:
+                return float("inf")
     return total
 
 
 def delete(folder):
-    """Delete a folder, whatever a hostile program made of it: locked, or very deep."""
+    """Delete a folder, whatever a hostile program made of it: locked, or too deep for Python."""
     for command in ("chmod", "-R", "u+rwX"), ("rm", "-rf"):
-        subprocess.run([*command, "--", str(folder)], capture_output=True, check=False)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            subprocess.run(
+                [*command, "--", str(folder)],
+                capture_output=True,
+                check=False,
+                timeout=_DELETE_SECONDS,
+            )

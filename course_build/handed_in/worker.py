@@ -117,12 +117,10 @@ async def _execute(notebook, folder):
     number = 0
 
     def place(cell):
-        return {
-            "number": number,
-            "check": exercise_of(cell),
-            "cell_id": cell.metadata.get("id", ""),
-            "first_line": cell.source.strip().splitlines()[0],
-        }
+        check = exercise_of(cell)
+        own = cell.source.strip().splitlines()[0]
+        first_line = own if check is None else f"the check of exercise {check}"
+        return {"number": number, "check": check, "first_line": first_line}
 
     def start(cell, cell_index):
         nonlocal number

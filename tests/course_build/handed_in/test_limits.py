@@ -1,0 +1,185 @@
+import glob
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import psutil
+import pytest
+
+from course_build.handed_in import run as handed_in_run
+from course_build.handed_in import watch
+from course_build.handed_in.files import HandedIn
+from course_build.handed_in.run import HandedInRun, Settings
+from course_build.handed_in.sandbox import Sandbox
+from course_build.handed_in.watch import ProcessTree, delete, disk_usage
+
+from .conftest import write_notebook
+
+EATER = """\
+import subprocess, sys, time
+code = "held = b'1' * 150 * 2**20; import time; time.sleep(90)"
+started = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(5)]
+time.sleep(90)
+"""
+MANY = """\
+import subprocess, time
+started = [subprocess.Popen(["sleep", "90"]) for _ in range(250)]
+time.sleep(90)
+"""
+WRITER = """\
+import time
+for n in range(4):
+    with open(f"large-{n}", "wb") as file:
+        file.write(b"1" * 20 * 2**20)
+time.sleep(90)
+"""
+TALKER = """\
+import time
+for n in range(10**6):
+    open(f"file-{n}", "w").close()
+time.sleep(90)
+"""
+ESCAPES = """\
+import subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(90)"],
+                         start_new_session=True)
+open({path!r}, "w").write(str(child.pid))
+time.sleep(90)
+"""
+
+
+@pytest.fixture
+def run(tmp_path, labs, cells):
+    """Run a notebook that does the first exercise and then something else; return its rows."""
+
+    def run(code, *, until=lambda: False, time_flies=False, **limits):
+        path = tmp_path / "one.ipynb"
+        write_notebook(path, cells["parameters"], cells["true-label-logit"], code)
+        limits = {"timeout": 100, "memory": 3 * 2**30, **limits}
+        settings = Settings(Sandbox("none"), labs, "smoke", **limits)
+        one = HandedInRun(HandedIn(path, path.name), settings)
+        one.start()
+        try:
+            while not one.poll():
+                if until():
+                    one.stop()
+                elif time_flies and one.position is not None and one.position.number == 3:
+                    one._began -= 100
+                time.sleep(0.02)
+        finally:
+            one.kill()
+        return {row.exercise: (row.result, row.message) for row in one.rows}
+
+    return run
+
+
+def is_alive(pid):
+    """Whether a process runs; one that waits for its parent to take note of its end does not."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def test_a_notebook_that_never_ends_keeps_the_verdicts_before_the_limit(run):
+    rows = run("while True:\n    pass", time_flies=True)
+    assert rows[1][0] == "passed"
+    assert rows[2] == (
+        "not reached",
+        "The notebook ran longer than 100 s (--timeout) and was ended in code cell 3 of 3.",
+    )
+    assert glob.glob(os.path.join(tempfile.gettempdir(), "handed-in-*", "notebook.json")) == []
+
+
+def test_memory_is_that_of_all_processes_together(run):
+    rows = run(EATER, memory=int(0.7 * 2**30))  # no process alone comes near it
+    assert rows[1][0] == "passed" and "more than 0.7 GiB of memory (--memory)" in rows[2][1]
+
+
+@pytest.mark.slow
+def test_many_processes_are_ended(run):
+    assert "started more than 200 processes" in run(MANY)[2][1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("code", [WRITER, TALKER])
+def test_large_and_many_files_are_ended(code, run, monkeypatch):
+    monkeypatch.setattr(handed_in_run, "LARGEST_FOLDER", 50 * 2**20)
+    assert "GiB of files, or very many files" in run(code)[2][1]
+
+
+def test_what_a_notebook_started_ends_with_it_even_in_a_session_of_its_own(run, tmp_path):
+    path = tmp_path / "pid"
+    written = []
+
+    def until():
+        if path.is_file() and path.read_text():
+            written.append(time.monotonic())
+        return bool(written) and time.monotonic() - written[0] > 0.5
+
+    rows = run(ESCAPES.format(path=str(path)), until=until)
+    assert rows[2] == ("not reached", "The run was stopped in code cell 3 of 3.")
+    assert not is_alive(int(path.read_text()))
+
+
+def test_the_memory_of_a_tree_is_that_of_its_leader_and_its_children():
+    child = (
+        "import time; held = bytearray(b'1' * 100 * 2**20); print(1, flush=True); time.sleep(60)"
+    )
+    leader = (
+        "import subprocess, sys; held = bytearray(b'1' * 50 * 2**20)\n"
+        f"subprocess.run([sys.executable, '-c', {child!r}])"
+    )
+    command = [sys.executable, "-c", leader]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as process:
+        process.stdout.readline()
+        tree = ProcessTree(process.pid)
+        usage = tree.usage()
+        tree.kill()
+    assert usage.processes == 2
+    assert 150 * 2**20 < usage.memory < 220 * 2**20
+    end = time.monotonic() + 5
+    while tree.usage().processes:
+        assert time.monotonic() < end
+
+
+def test_disk_usage_counts_what_takes_place_and_stops_at_many_files(tmp_path, monkeypatch):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "b").write_bytes(b"1" * 2**20)
+    with open(tmp_path / "sparse", "wb") as file:
+        file.truncate(2**40)
+    (tmp_path / "loop").symlink_to(tmp_path)
+    assert 2**20 <= disk_usage(tmp_path) < 2 * 2**20
+    monkeypatch.setattr(watch, "_MOST_FILES", 100)
+    for n in range(101):
+        (tmp_path / "a" / str(n)).touch()
+    assert disk_usage(tmp_path) == float("inf")
+
+
+@pytest.fixture
+def deep(tmp_path):
+    """A folder with folders in folders, so deep that their path is too long for the system."""
+    top = tmp_path / "top"
+    top.mkdir()
+    here = os.getcwd()
+    try:
+        os.chdir(top)
+        for _ in range(250):
+            os.mkdir("d" * 20)
+            os.chdir("d" * 20)
+    finally:
+        os.chdir(here)
+    return top
+
+
+def test_a_folder_is_deleted_whatever_was_made_of_it(deep, tmp_path):
+    kept = tmp_path / "kept"
+    kept.write_text("")
+    (deep / "-rf").mkdir()
+    (deep / "link").symlink_to(kept)
+    (deep / "-rf").chmod(0)
+    assert disk_usage(deep) == float("inf")
+    delete(deep)
+    assert not deep.exists() and kept.exists()

@@ -1,0 +1,104 @@
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from course_build.handed_in import sandbox as module
+from course_build.handed_in.sandbox import ROOT, Sandbox, environment, find_sandbox
+
+CONNECT = "import socket; socket.create_connection(('127.0.0.1', {port}), timeout=5)"
+
+
+@pytest.fixture(params=["bubblewrap", "namespaces"])
+def sandbox(request, tmp_path):
+    """Each sandbox that this system has."""
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    (hidden / "other.ipynb").write_text("the work of another student", encoding="utf-8")
+    program = {"bubblewrap": "bwrap", "namespaces": "unshare"}[request.param]
+    seen = module._look_around(Sandbox(request.param, hidden=(hidden,)))
+    if not shutil.which(program) or seen is None or not seen.network_is_cut:
+        pytest.skip(f"{program} is not allowed here")
+    return seen
+
+
+@pytest.fixture
+def python(tmp_path):
+    """Run code in a sandbox; return whether it ended well, and what it printed."""
+    folder = tmp_path / "own"
+    folder.mkdir()
+
+    def python(sandbox, code):
+        command = sandbox.command(folder, sys.executable, "-c", code)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=folder)
+        return done.returncode == 0, (done.stdout + done.stderr).strip()
+
+    return python
+
+
+def test_a_server_of_this_machine_cannot_be_reached(sandbox, python):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        code = CONNECT.format(port=server.getsockname()[1])
+        assert python(Sandbox("none"), code) == (True, "")
+        reached, said = python(sandbox, code)
+    assert not reached and "Error" in said
+
+
+def test_the_processes_of_this_machine_are_not_seen(sandbox, python):
+    code = f"import os; os.kill({os.getpid()}, 0)"
+    assert python(Sandbox("none"), code)[0]
+    assert "ProcessLookupError" in python(sandbox, code)[1]
+    assert sandbox.processes_are_own
+
+
+def test_bubblewrap_lets_nothing_be_written_but_the_own_folder(sandbox, python, tmp_path):
+    if sandbox.name != "bubblewrap":
+        pytest.skip("namespaces alone do not protect files")
+    assert sandbox.files_are_safe
+    for place in (ROOT, Path.home(), tmp_path / "hidden"):
+        assert "Read-only" in python(sandbox, f"open({str(place / 'new')!r}, 'w')")[1]
+    python(sandbox, f"open({str(tmp_path / 'beside')!r}, 'w')")
+    assert not (tmp_path / "beside").exists()
+    assert (
+        python(sandbox, "open('new', 'w'); import course_lib, torch")[0] is False
+    )  # no PYTHONPATH
+    assert (tmp_path / "own" / "new").exists()
+    assert python(sandbox, f"import os; print(os.listdir({str(tmp_path / 'hidden')!r}))")[1] == "[]"
+
+
+def test_the_environment_is_a_short_list(monkeypatch, tmp_path):
+    for name in ("MY_TOKEN", "PYTHONSTARTUP", "HTTPS_PROXY", "COURSE_RESULTS", "SSH_AUTH_SOCK"):
+        monkeypatch.setenv(name, "secret")
+    monkeypatch.setenv("LANG", "fr_FR.UTF-8")
+    given = environment(tmp_path, "quick")
+    assert "secret" not in given.values()
+    assert given["LANG"] == "fr_FR.UTF-8" and given["COURSE_LANG"] == "en"
+    assert given["HOME"] == str(tmp_path / "home") and given["PYTHONPATH"] == str(ROOT)
+
+
+def test_without_any_help_of_the_system_the_report_says_what_is_open(monkeypatch):
+    monkeypatch.setattr(module.shutil, "which", lambda program: None)
+    said = " ".join(find_sandbox([]).sentences())
+    has_network = {name for _, name in socket.if_nameindex()} - {"lo", "lo0"}
+    assert ("network of the notebooks was NOT cut" in said) == bool(has_network)
+    assert "Files were NOT protected" in said and "Processes were NOT kept apart" in said
+
+
+def test_a_sandbox_that_does_not_keep_its_promise_is_not_taken(monkeypatch, tmp_path):
+    for program in ("bwrap", "unshare"):  # they run the command and keep nothing apart
+        fake = tmp_path / program
+        fake.write_text('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done; shift; exec "$@"\n')
+        fake.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path) + os.pathsep + os.environ["PATH"])
+    assert find_sandbox([]).name == "none"
+
+
+def test_the_best_sandbox_of_this_system_is_taken(sandbox):
+    found = find_sandbox([])
+    assert found.network_is_cut and found.processes_are_own
+    if sandbox.name == "bubblewrap":
+        assert found.name == "bubblewrap" and list(found.sentences())[1].startswith("They could")
