@@ -49,11 +49,18 @@ _SHOWN_ARGUMENTS = {
     "text": [2],
     "figtext": [2],
     "annotate": [0],
+    # course_lib.plots: what is drawn, with its labels
+    "roc": [0],
+    "roc_panels": [0],
+    "tradeoff": [0],
+    "utility": [0],
+    "score_histograms": [0],
+    "intervals": [0],
 }
 # Keyword arguments, parameters' defaults, variables and keys of dicts whose text is shown.
 _SHOWN_NAME = re.compile(
     r"(?!pos_label$)(\w+_)?(label|title|caption|message|header|note)s?"
-    r"|[xyz]labels?|suptitle|alt|desc|legend"
+    r"|[xyz]labels?|suptitle|alt|desc|legend|references?"
 )
 # Errors that a cell raises are read by the student.
 _ERROR = re.compile(r"\w*(Error|Exception|Warning)")

@@ -25,10 +25,18 @@ any model can know.
 
 import numpy as np
 
+from course_lib.language import _
 from course_lib.models import poly_features, sigmoid
 
 COLUMNS = ("income", "debt_ratio", "history", "arrears", "amount", "officer_flag")
-UNITS = ("1,000 euros a year", "% of income", "years", "payments missed", "1,000 euros", "0 or 1")
+UNITS = (
+    _("1,000 euros a year"),
+    _("% of income"),
+    _("years"),
+    _("payments missed"),
+    _("1,000 euros"),
+    _("0 or 1"),
+)
 
 LEGIT = (0, 1, 2, 3, 4)
 """The columns that are known on the day of the decision: all but ``officer_flag``."""

@@ -58,6 +58,7 @@ print(f"{d['a']} and " f'{d["b"]} of two quotes')
 if x: print("on the line", f"{a:{b}}" "c", end="")
 tick = lambda value, label="of a lambda": f"{value}"
 plots.show(figure, alt=f"{len([1, 2])} lines, {'a' + 'b' if x else names[0]} {x:%Y}".strip("a b"))
+plots.intervals([("forest", *limits["at a rate"])], reference=("guessing", 0.5))
 '''
 
 
@@ -101,6 +102,8 @@ def test_shown_places_and_no_others():
         "on the line",
         "{a:{b}}c",
         "of a lambda",
+        "forest",
+        "guessing",
     }
 
 
