@@ -26,6 +26,8 @@ _KINDS = ("fence", "code", "escape", "math", "link", "dollar")
 _LETTER = re.compile(r"[^\W\d_]")
 _TAG = re.compile(r"</?[A-Za-z][^>]*>|<!--.*?-->", re.DOTALL)
 _ALT = re.compile(r"""\b(?:alt|title)\s*=\s*("[^"]*"|'[^']*')""")
+# Words that a formula spells out; TPR and the like are the same in every language.
+_WORDS_IN_MATH = re.compile(r"\\text\w*\{[^{}]*[a-z]{2}[^{}]*\}")
 # A number for the prose, exactly as it must be written.
 NUMBER = re.compile(r"\{\{ (?P<key>[A-Za-z_][\w.]*)(?::(?P<spec>[^{}]*?))? \}\}")
 
@@ -77,7 +79,12 @@ def paragraphs(text):
 
 
 def has_words(text):
-    """Whether a paragraph says something outside its mathematics, numbers, links and tags."""
+    """Whether a paragraph says something outside its mathematics, numbers, links and tags.
+
+    A formula that spells words out says something, too.
+    """
+    if any(span.kind == "math" and _WORDS_IN_MATH.search(span.text) for span in spans(text)):
+        return True
     rest = NUMBER.sub(" ", masked(text, "math", "link", "code", mask=" "))
     rest = _TAG.sub(lambda tag: " ".join(_ALT.findall(tag[0])), rest)
     return bool(_LETTER.search(rest))

@@ -207,3 +207,10 @@ def test_fuzzy_translations_may_be_broken_because_nobody_sees_them(translated_ca
     translated_catalog[0].flags = ["fuzzy"]
     translated_catalog[0].msgstr = "Une $ pièce."
     assert list(catalog_problems(tmp_path, translated_catalog)) == []
+
+
+def test_a_formula_is_translated_where_it_spells_words_out():
+    spelt, known = r"$$\Pr[x \text{ was in}] \le 1$$", r"$$\text{FPR} \le e^{\varepsilon}$$"
+    assert [message.text for message in messages_of([prose("odds", spelt, known)])] == [spelt]
+    assert not list(translation_faults(spelt, r"$$\Pr[x \text{ était}] \le 1$$", ["prose"]))
+    assert list(translation_faults(spelt, r"$$\Pr[x \text{ était}] \ge 1$$", ["prose"]))
