@@ -48,16 +48,24 @@ class ProcessTree:
 
     def usage(self):
         """Return what the tree uses now."""
-        for process in list(self._seen):
-            with contextlib.suppress(psutil.Error):
-                self._seen.update(process.children(recursive=True))
-        self._seen = set(filter(_is_alive, self._seen))
+        self._look()
         return Usage(sum(map(_memory, self._seen)), len(self._seen))
+
+    def _look(self):
+        """Find what the tree consists of now."""
+        self._seen = set(filter(_is_alive, self._seen))
+        children = {}
+        for process in psutil.process_iter(["ppid"]):
+            children.setdefault(process.info["ppid"], []).append(process)
+        waiting = list(self._seen)
+        while waiting:
+            new = set(children.get(waiting.pop().pid, ())) - self._seen
+            self._seen |= new
+            waiting += new
 
     def kill(self):
         """End every process of the tree at once."""
-        with contextlib.suppress(psutil.Error):
-            self.usage()
+        self._look()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._leader.pid, signal.SIGKILL)
         for process in self._seen:
