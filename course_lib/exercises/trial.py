@@ -2,7 +2,6 @@
 
 import copy
 import dis
-import functools
 import time
 import warnings
 from dataclasses import dataclass, field
@@ -33,20 +32,16 @@ class _Case:
     expected: object = None
     result: object = None
     tolerances: dict = field(default_factory=dict)
-    mistakes: list = field(default_factory=list)
+    mistakes: dict = field(default_factory=dict)
 
-    @functools.cached_property
-    def explained_by(self):
-        """For each mistake that tells on this case: whether it gives the student's result."""
-        found = {}
-        for model, sentence in self.mistakes:
-            modelled = _modelled(model, self.inputs)
-            if modelled and difference(self.expected, *modelled, **self.tolerances):
-                fits = bool(self.faults) and not difference(
-                    *modelled, self.result, **self.tolerances
-                )
-                found[sentence] = found.get(sentence, False) or fits
-        return found
+    def tells(self, mistake):
+        """Whether a mistake gives the student's result here; None where it gives the right one."""
+        if mistake not in self.mistakes:
+            return None
+        modelled = _modelled(self.mistakes[mistake], self.inputs)
+        if not modelled or not difference(self.expected, *modelled, **self.tolerances):
+            return None
+        return not difference(*modelled, self.result, **self.tolerances)
 
 
 class Trial:
@@ -126,7 +121,9 @@ class Trial:
             return False
         case.expected, case.result = expected, call.result
         case.tolerances = {"rtol": rtol, "atol": atol}
-        case.mistakes = [*self._mistakes, *mistakes]
+        # Two models may share a sentence; those of one case alone are told apart by theirs.
+        case.mistakes = {pair: pair[0] for pair in self._mistakes}
+        case.mistakes |= {(None, sentence): model for model, sentence in mistakes}
         said = difference(expected, call.result, rtol, atol)
         if said:
             case.faults = _described(expected, call.result, said)
@@ -248,16 +245,19 @@ class Trial:
 
     def _diagnosis(self, failing):
         """What the mistake probably is: surer where it explains all that failed."""
-        first = failing[0]
-        for sentence in first.explained_by:
-            if all(case.explained_by.get(sentence) for case in failing) and not any(
-                sentence in case.explained_by for case in self._cases if not case.faults
-            ):
-                return [_("What it probably is: {sentence}").format(sentence=sentence)]
-        for sentence, fits in first.explained_by.items():
-            if fits:
-                said = _("What it may be, from this case alone: {sentence}")
-                return [said.format(sentence=sentence)]
+        first, *others = failing
+        passing = [case for case in self._cases if not case.faults]
+        possible = []
+        for mistake in first.mistakes:
+            if first.tells(mistake):
+                possible.append(mistake)
+                if all(case.tells(mistake) for case in others) and all(
+                    case.tells(mistake) is None for case in passing
+                ):
+                    return [_("What it probably is: {sentence}").format(sentence=mistake[1])]
+        if possible:
+            said = _("What it may be, from this case alone: {sentence}")
+            return [said.format(sentence=possible[0][1])]
         return []
 
 
