@@ -10,6 +10,8 @@ from course_build.problems import AuthoringError
 from course_build.render import as_text, executed_form, read_translations, student_form
 
 ADDRESS = Address("https://github.com/house/labs", "v1.2")
+TITLE = '# %% [markdown] id="title"'
+GPU = "# accelerator: GPU (for the profile full)\n"
 
 
 def cells_of(notebook):
@@ -122,6 +124,49 @@ def test_emphasis_that_a_filled_number_breaks_is_refused(course, results, change
 )
 def test_colab_opens_what_is_on_github(repository, link):
     assert Address(repository, "v1").colab_link("a.ipynb") == link
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_without_an_address_the_notebook_says_how_to_set_it(course, results, change, language):
+    change("pyproject.toml", "house/labs", "OWNER/REPOSITORY")
+    address = read_address(course.root / "pyproject.toml")
+    translations = read_translations(course, "coin_flips", language)
+    path = course.source("coin_flips")
+    title = student_form(path, language, results, translations, address).cells[0].source
+    assert "OWNER/REPOSITORY/blob/v1.2/notebooks" in title  # the badge
+    assert "`pyproject.toml`" in title and "`make notebooks`" in title
+    assert ("no address yet" in title) == (language == "en")
+    real = student_form(path, language, results, translations, ADDRESS).cells[0].source
+    assert "pyproject" not in real
+
+
+def test_set_up_cell_is_a_form_of_colab_under_its_title(course, french):
+    english = executed_form(course.source("coin_flips"), ADDRESS)
+    titles = ["# @title Set-up: run", "# @title Mise en place"]
+    for notebook, title in zip((english, french), titles, strict=True):
+        cell = notebook.cells[1]
+        assert cell.source.startswith(title)
+        assert cell.metadata == {"cellView": "form"}
+
+
+def test_a_source_that_asks_for_a_gpu_gets_one_in_every_language(course, results, change):
+    change("notebooks/source/coin_flips.py", TITLE, GPU + TITLE)
+    translations = read_translations(course, "coin_flips", "fr")
+    for language, texts in (("en", {}), ("fr", translations)):
+        path = course.source("coin_flips")
+        notebook = student_form(path, language, results, texts, ADDRESS)
+        assert notebook.metadata.accelerator == "GPU"
+        assert notebook.metadata.colab == {"gpuType": "T4"}
+
+
+@pytest.mark.parametrize(
+    ("declared", "answer"),
+    [("TPU (faster)", "the accelerator TPU is unknown: write GPU"), ("GPU", "cannot be read")],
+)
+def test_an_accelerator_that_colab_would_not_know_is_refused(course, change, declared, answer):
+    change("notebooks/source/coin_flips.py", TITLE, f"# accelerator: {declared}\n{TITLE}")
+    with pytest.raises(AuthoringError, match=answer):
+        executed_form(course.source("coin_flips"))
 
 
 def test_without_a_link_there_is_no_badge(course, results):
