@@ -65,7 +65,8 @@ class Sandbox:
     processes_are_own : bool
         Other processes are not seen, and none outlives the first.
     files_are_safe : bool
-        The course, the handed-in files and the home folder cannot be written.
+        The course, the handed-in files, the home folder and the folders of the notebooks that
+        run at the same time cannot be written.
     hidden : tuple of path
         Folders that the process must not see, where that can be had.
     """
@@ -101,8 +102,9 @@ class Sandbox:
             yield "They could write in a folder of their own and nowhere else."
         else:
             yield (
-                "Files were NOT protected: they could read and change what this account can. "
-                "Install bubblewrap, or use a container (docs/teachers.md)."
+                "Files were NOT protected: the notebooks could read and change what this account "
+                "can. In a container that is what was mounted; elsewhere install bubblewrap, or "
+                "use a container (docs/teachers.md)."
             )
         if not self.processes_are_own:
             yield (
@@ -148,13 +150,14 @@ def find_sandbox(hidden):
             seen = _look_around(Sandbox(name, hidden=hidden))
             if seen is not None and seen.network_is_cut and seen.processes_are_own:
                 return seen
-    return _look_around(Sandbox("none")) or Sandbox("none")
+    return _look_around(Sandbox("none", hidden=hidden)) or Sandbox("none")
 
 
 def _look_around(sandbox):
     """Start a process in the sandbox; return the sandbox with what it saw, or None."""
-    places = [str(place) for place in (ROOT, Path.home(), *sandbox.hidden)]
-    with tempfile.TemporaryDirectory(prefix="handed-in-") as folder:
+    with _temporary() as folder, _temporary() as anothers:
+        # The last is as the folder of another notebook, which runs at the same time.
+        places = [str(place) for place in (ROOT, Path.home(), *sandbox.hidden, anothers)]
         command = (sys.executable, "-c", _LOOK_AROUND, str(os.getpid()), *places)
         try:
             done = subprocess.run(
@@ -174,6 +177,10 @@ def _look_around(sandbox):
         files_are_safe=not seen["writable"],
         hidden=sandbox.hidden,
     )
+
+
+def _temporary():
+    return tempfile.TemporaryDirectory(prefix="handed-in-")
 
 
 def _bubblewrap(folder, hidden):
