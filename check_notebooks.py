@@ -13,6 +13,7 @@ from course_build.handed_in.page import About
 from course_build.handed_in.reports import CSV_NAME, PAGE_NAME, write_reports
 from course_build.handed_in.trusted_cells import checks_of
 from course_build.interrupts import Interrupts
+from course_build.lab_build import printable
 from course_build.problems import AuthoringError
 from course_build.progress import Progress, clock
 from course_build.source import read_source
@@ -246,7 +247,7 @@ def _line(run):
     """Return what a terminal shows of a notebook that is done."""
     results = [row.result for row in run.rows if row.exercise is not None]
     if not results:
-        return f"{run.file.name}: {run.rows[0].message}"
+        return printable(f"{run.file.name}: {run.rows[0].message}")
     counts = {result: results.count(result) for result in dict.fromkeys(results)}
     said = ", ".join(f"{count} {result}" for result, count in counts.items())
     return f"{run.file.name}: {said} ({clock(run.elapsed)})"

@@ -131,6 +131,8 @@ def environment(folder, profile):
         "PYTHONHASHSEED": "0",
         # Nothing that a notebook does shall stay in the course's folders.
         "PYTHONDONTWRITEBYTECODE": "1",
+        # What the set-up cell finds missing here is the teacher's matter.
+        "PIP_NO_INDEX": "1",
         "COURSE_PROFILE": profile,
         "COURSE_LANG": "en",  # the language of the table
     }

@@ -67,6 +67,14 @@ def test_it_says_what_it_runs_before_it_begins(tmp_path, check, capsys):
     assert second.startswith("The network of the notebooks was ")
 
 
+def test_nothing_of_a_notebook_moves_the_terminals_cursor(tmp_path, check, capsys):
+    (tmp_path / "in").mkdir()
+    write_notebook(tmp_path / "in" / "a.ipynb", 'lab = Lab("\x1b[2Jcoins")')
+    check(tmp_path / "in", tmp_path / "out")
+    said = capsys.readouterr()
+    assert "coins" in said.err and "\x1b" not in said.err + said.out
+
+
 def start(tmp_path, tree, cells):
     """Start the command in a process of its own, on a notebook that ends and one that hangs."""
     folder = tmp_path / "in"

@@ -54,3 +54,15 @@ def test_a_file_that_grows_is_read_up_to_the_limit(tmp_path, monkeypatch):
 def test_a_notebook_that_is_gone_or_closed_says_so(tmp_path):
     with pytest.raises(NotANotebookError, match="cannot be read: No such file"):
         read_notebook(tmp_path / "gone.ipynb")
+
+
+def test_what_is_no_plain_file_is_neither_followed_nor_waited_for(tmp_path):
+    (tmp_path / "target").write_text("secret")
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="link"):
+        read_plain_file(tmp_path / "link", 100)
+    with pytest.raises(NotANotebookError, match="is no plain file"):
+        read_plain_file(tmp_path / "pipe", 100)
+    with pytest.raises(NotANotebookError, match="is no plain file"):
+        read_plain_file("/dev/zero", 100)
