@@ -36,12 +36,15 @@ class _Case:
 
     def tells(self, mistake):
         """Whether a mistake gives the student's result here; None where it gives the right one."""
-        if mistake not in self.mistakes:
+        telling = [
+            modelled
+            for model in self.mistakes.get(mistake, ())
+            for modelled in _modelled(model, self.inputs)
+            if difference(self.expected, modelled, **self.tolerances)
+        ]
+        if not telling:
             return None
-        modelled = _modelled(self.mistakes[mistake], self.inputs)
-        if not modelled or not difference(self.expected, *modelled, **self.tolerances):
-            return None
-        return not difference(*modelled, self.result, **self.tolerances)
+        return any(not difference(wrong, self.result, **self.tolerances) for wrong in telling)
 
 
 class Trial:
@@ -121,9 +124,11 @@ class Trial:
             return False
         case.expected, case.result = expected, call.result
         case.tolerances = {"rtol": rtol, "atol": atol}
-        # Two models may share a sentence; those of one case alone are told apart by theirs.
-        case.mistakes = {pair: pair[0] for pair in self._mistakes}
-        case.mistakes |= {(None, sentence): model for model, sentence in mistakes}
+        # The models of all cases are each a mistake of its own. Those of one case have only their
+        # sentence in common with those of another.
+        case.mistakes = {pair: [pair[0]] for pair in self._mistakes}
+        for model, sentence in mistakes:
+            case.mistakes.setdefault((None, sentence), []).append(model)
         said = difference(expected, call.result, rtol, atol)
         if said:
             case.faults = _described(expected, call.result, said)
@@ -272,15 +277,15 @@ def is_stub(function):
 
 
 def _modelled(model, inputs):
-    """What a mistake gives on these inputs, as a tuple of one; None where it gives nothing."""
+    """What a mistake gives on these inputs, as a list of one; empty where it gives nothing."""
     if not callable(model):
-        return (model,)
+        return [model]
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            return (model(*copy.deepcopy(list(inputs.values()))),)
+            return [model(*copy.deepcopy(list(inputs.values())))]
         except Exception:  # a mistake may well fail on a hard input: then it says nothing there
-            return None
+            return []
 
 
 def _described(expected, result, said):
