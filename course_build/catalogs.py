@@ -100,7 +100,7 @@ def merged(catalog, messages, language):
         [entry for entry in catalog if entry.msgid not in wanted and entry.msgstr],
     )
     result = polib.POFile(wrapwidth=88)
-    result.header = "How to translate: notebooks/README.md"
+    result.header = "How to translate: notebooks/TRANSLATING.md"
     result.metadata = {
         "MIME-Version": "1.0",
         "Content-Type": "text/plain; charset=UTF-8",

@@ -8,6 +8,7 @@ from markdown_it import MarkdownIt
 
 from build_notebooks import main
 from course_build.catalogs import read_catalog
+from course_build.prose import prose_faults
 from course_build.tree import Tree
 
 ENGLISH = """\
@@ -188,6 +189,11 @@ def test_course_readme_links_every_notebook_and_nothing_that_is_not_there(path):
     for link in found:
         if not link.startswith(("https://", "http://")):
             assert (tree.root / link).exists(), link
+
+
+@pytest.mark.parametrize("path", READMES, ids=lambda path: path.name)
+def test_course_readme_leaves_no_asterisk_on_the_page(path):
+    assert prose_faults(path.read_text(encoding="utf-8")) == []
 
 
 def test_course_has_a_readme_in_every_language():

@@ -45,9 +45,10 @@ NAMES = """
     MNIST CIFAR NIST BY CC SA UCI Wisconsin LeCun Cortes Burges Krizhevsky Nair Hinton
     PyTorch Opacus diffprivlib scikit learn NumPy SciPy ResNet Newton Laplace Gauss Poisson
     Bernoulli Bayes Rényi Monte Carlo
-    income history arrears amount inf nan cpu cuda
+    income history arrears amount inf nan None True False cpu cuda smoke
 """
 _WORD = re.compile(r"[^\W\d_]{3,}")
+_SIGNATURE = re.compile(r"^def (\w+\([^)]*\)):", re.MULTILINE)
 # Mathematics, code, addresses, the fields of the library's texts, names with an underscore.
 _APART = re.compile(
     r"\$[^$]*\$|`[^`]*`|https?://\S+|<[^>]*>|\{[^{}]*\}|\b\w*_\w*\b|\w+\.\w[\w.]*|\bcourse-\w+\b"
@@ -102,9 +103,14 @@ def translated_words(tree, lab, language):
 
 
 def untranslated(notebook, figures, known):
-    """The words that a notebook showed and that are not known, with the first place of each."""
+    """The words that a notebook showed and that are not known, with the first place of each.
+
+    The names of the functions that it defines, and of their arguments, are the code's.
+    """
+    code = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
+    named = set(_WORD.findall(" ".join(_SIGNATURE.findall(code))))
     found = {}
     for cell, text in texts_of(notebook, figures):
-        for word in words_of(text) - known:
+        for word in words_of(text) - known - named:
             found.setdefault(word, f"{cell}: {text.strip()[:100]}")
     return found
