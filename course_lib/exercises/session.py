@@ -188,7 +188,7 @@ def _verdict(number, exercise, status, trial):
     for line in trial.report():
         yield f"  {line}"
     if trial.tried > 1:
-        yield "  " + _("In all, {passed} of the {tried} cases are right.").format(**values)
+        yield "  " + _("Cases that are right: {passed} of {tried}.").format(**values)
     yield "  " + _("ex.hint({number}) gives a hint.").format(**values)
 
 

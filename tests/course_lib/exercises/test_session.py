@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from course_lib.exercises import Exercise, Exercises, session
+from course_lib.language import _
 
 
 def right(values, scale):
@@ -59,7 +60,7 @@ def test_failure_shows_input_expected_result_and_how_many(told):
         "  expected: [2.0, 6.0]\n"
         "  yours:    [4.0, 12.0]\n"
         "  2 of 2 entries differ, the first at [0]: 2.0 is expected, and 4.0 came.\n"
-        "  In all, 3 of the 4 cases are right.\n"
+        "  Cases that are right: 3 of 4.\n"
         "  ex.hint(1) gives a hint.\n"
     )
 
@@ -408,6 +409,35 @@ def test_outcome_that_cannot_be_written_is_told(told, tmp_path, monkeypatch):
     monkeypatch.setenv("COURSE_CHECKS", str(tmp_path / "missing" / "checks.jsonl"))
     said = told(1, right)
     assert said.startswith("✓") and "could not be written" in said
+
+
+def test_texts_are_in_the_language_in_use_when_they_are_shown(
+    exercises, session, capsys, monkeypatch
+):
+    exercises[3] = Exercise("first", lambda trial: None, lambda: (_("Start with the rows."),))
+    french = {
+        "Hint {given} of {hints}: {hint}": "Indice {given} sur {hints} : {hint}",
+        "Start with the rows.": "Commencez par les lignes.",
+        "… Exercise {number} ({name}) is waiting for your code.": "… {name} attend votre code.",
+    }
+    catalog = SimpleNamespace(gettext=lambda text: french.get(text, text))
+    monkeypatch.setattr("course_lib.language._catalog", lambda code: catalog)
+    session.hint(3)
+    session.check(1, None)
+    assert capsys.readouterr().out.splitlines() == [
+        "Indice 1 sur 1 : Commencez par les lignes.",
+        "… row_means attend votre code.",
+    ]
+
+
+def test_models_of_one_sentence_are_one_mistake_where_they_are_of_one_case(exercises, told):
+    def check(trial):
+        for x, off in ((1.0, 0.5), (2.0, -0.5)):
+            trial.case({"x": x}, x, mistakes=[(x + 9, "Off."), (x + off, "Off.")])
+
+    exercises[3] = Exercise("same", check, lambda: ())
+    assert "What it probably is: Off." in told(3, lambda x: x + (0.5 if x < 2 else -0.5))
+    assert "Off." not in told(3, lambda x: x + 7)
 
 
 def test_lab_without_checks_is_refused():
