@@ -14,6 +14,7 @@ import difflib
 import re
 from dataclasses import dataclass
 
+from course_build.languages import family
 from course_build.markdown import NUMBER, line_of, spans
 
 # What Markdown, HTML or TeX would take for its own in a text from the results.
@@ -51,7 +52,7 @@ _FORMATS = {
 
 def number_format(language):
     """How a language writes numbers: as English does, unless the table here says otherwise."""
-    return _FORMATS.get(language.split("_")[0].split("-")[0], NumberFormat())
+    return _FORMATS.get(family(language), NumberFormat())
 
 
 @dataclass(frozen=True)
