@@ -413,9 +413,13 @@ def _line(i):
     return {"color": _COLOURS[i % len(_COLOURS)], "linestyle": _DASHES[i % len(_DASHES)]}
 
 
+def percent(share):
+    """Return a share, such as 0.01, as a label's text: "1%", or "1 %" where the language has it."""
+    return _("{number}%").format(number=f"{100 * share:.6g}")
+
+
 def _percent():
-    text = _("{number}%")
-    return FuncFormatter(lambda value, _position: text.format(number=f"{100 * value:.6g}"))
+    return FuncFormatter(lambda value, _position: percent(value))
 
 
 def _fpr_label():

@@ -738,7 +738,7 @@ for axes, rate, title in zip(panels, (0, 1), titles, strict=True):
     axes.set_ylim(bottom=0)
     axes.set_title(title)
     axes.set_xlabel("number of shadow models")
-    axes.yaxis.set_major_formatter(lambda value, _position: f"{100 * value:.3g}%")
+    axes.yaxis.set_major_formatter(lambda value, _position: plots.percent(value))
 panels[0].set_ylabel("true positive rate (TPR)")
 figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
 plots.show(
@@ -1120,7 +1120,7 @@ axes.axhline(0.01, color="0.4", lw=1, ls=":", label="chance")
 axes.set_ylim(bottom=0)
 axes.set_xlabel("how well the models rank borrowers (AUC on fresh records)")
 axes.set_ylabel("online LiRA's TPR at 1% FPR")
-axes.yaxis.set_major_formatter(lambda value, _position: f"{100 * value:.3g}%")
+axes.yaxis.set_major_formatter(lambda value, _position: plots.percent(value))
 figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
 plots.show(
     figure,

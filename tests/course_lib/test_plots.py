@@ -246,3 +246,12 @@ def test_pyplot_is_not_imported():
     code = "import sys, course_lib.plots; print('matplotlib.pyplot' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "False"
+
+
+def test_a_share_is_a_percentage_without_the_rounding_of_floats():
+    assert [plots.percent(share) for share in (0.01, 1e-5, 1.0, 0.15000000000000002)] == [
+        "1%",
+        "0.001%",
+        "100%",
+        "15%",
+    ]
