@@ -44,26 +44,25 @@ def check_logit(trial):
     for model, sentence in _logit_mistakes():
         trial.mistake(model, sentence)
 
-    def case(theta, A, y, **about):
+    def case(theta, A, y, **options):
         logits = np.array([sum(a * t for a, t in zip(row, theta, strict=True)) for row in A])
         phi = np.where(y == 0, -1.0, 1.0) * logits
-        inputs = {"theta": theta, "A": A, "y": y}
-        trial.case(inputs, (phi, -log_expit(phi)), no_warnings=True, **about)
+        trial.case({"theta": theta, "A": A, "y": y}, (phi, -log_expit(phi)), **options)
 
     case(np.array([2.0, 1.0]), np.array([[1.0, -0.5], [0.5, 1.0]]), np.array([1, 0]))
     for _case in range(3):
         n, d = trial.rng.integers(3, 7, 2)
         y = trial.rng.permutation(np.arange(n) % 2)
         case(trial.rng.normal(size=d), trial.rng.normal(size=(n, d)), y)
+    extreme = np.array([1000.0]), np.ones((2, 1)), np.array([1, 0])
     case(
-        np.array([1000.0]),
-        np.ones((2, 1)),
-        np.array([1, 0]),
+        *extreme,
         about=_(
             "Here φ is 1,000 and −1,000. e to the power 1,000 is too large for a float, and "
             "e to the power −1,000 is rounded to 0."
         ),
     )
+    case(*extreme, no_warnings=True)
 
 
 def _logit_mistakes():
@@ -125,8 +124,8 @@ def _logit_mistakes():
         (
             literally,
             _(
-                "The formula as it stands is infinite for a very negative φ. The loss is about −φ "
-                "there."
+                "At φ = −1,000 the loss is 1,000 and not infinite. Either the probability is "
+                "rounded to 0, or e to the power 1,000 overflows."
             ),
         ),
     )
@@ -199,9 +198,9 @@ def _tpr_mistakes():
             called = scores >= threshold
             yield called[~is_member].mean(), called[is_member].mean()
 
-    def one_after_another(scores, is_member, alpha, members_first):
-        first = is_member if members_first else ~is_member
-        ranked = is_member[np.lexsort((~first, -scores))]
+    def one_after_another(scores, is_member, alpha):
+        # with the non-members first among equals it would come out right
+        ranked = is_member[np.lexsort((~is_member, -scores))]
         tpr = np.cumsum(ranked) / ranked.sum()
         fpr = np.cumsum(~ranked) / (~ranked).sum()
         return best(zip(fpr, tpr, strict=True), alpha)
@@ -243,16 +242,9 @@ def _tpr_mistakes():
 
     return (
         (
-            lambda scores, is_member, alpha: one_after_another(scores, is_member, alpha, True),
+            one_after_another,
             _(
                 "Records with the same score are taken one after another, members first. A "
-                "threshold takes all of them or none."
-            ),
-        ),
-        (
-            lambda scores, is_member, alpha: one_after_another(scores, is_member, alpha, False),
-            _(
-                "Records with the same score are taken one after another, non-members first. A "
                 "threshold takes all of them or none."
             ),
         ),
@@ -302,10 +294,10 @@ def _tpr_mistakes():
 def _tpr_hints():
     return (
         _("Only the scores themselves matter as thresholds. np.unique lists each of them once."),
-        _("called = scores >= threshold gives the guesses, for tied scores all alike."),
+        _("Comparing all scores with one threshold gives the guesses, for tied scores all alike."),
         _(
-            "called[is_member].mean() is the TPR, called[~is_member].mean() the FPR. Keep the "
-            "largest TPR whose FPR is at most alpha."
+            "The mean of the guesses over the members is the TPR, that over the non-members "
+            "(~is_member) the FPR. Keep the largest TPR whose FPR is at most alpha."
         ),
         _("Begin with 0: that is the answer when no threshold is allowed."),
     )
@@ -501,9 +493,18 @@ def _share_of_deals(measure, phi_in, phi_out, larger=False):
     """
     values = np.append(phi_in, phi_out)
     bound = measure(phi_in, phi_out) + (1e-12 if larger else -1e-12)
-    places = np.arange(values.size)
-    dealt = [np.isin(places, chosen) for chosen in itertools.combinations(places, len(phi_in))]
+    dealt = _ways_to_deal(values.size, len(phi_in))
     return float(np.mean([measure(values[own], values[~own]) > bound for own in dealt]))
+
+
+@functools.cache
+def _ways_to_deal(n_values, n_in):
+    """All the ways to choose, as a ways × values bool array; a few of them where there are many."""
+    if n_values > 12:
+        rng = np.random.default_rng(0)
+        return np.array([rng.permutation(n_values) < n_in for _way in range(100)])
+    ways = itertools.combinations(range(n_values), n_in)
+    return np.array([np.isin(np.arange(n_values), chosen) for chosen in ways])
 
 
 def _check_shuffles(trial, inputs):
@@ -537,14 +538,25 @@ def _check_shuffles(trial, inputs):
 
 
 def _advantage_mistakes():
+    def told_apart(phi_in, phi_out, own, share):
+        """What a mistake gives, with the margin of a share of shuffles.
+
+        Raises
+        ------
+        ValueError
+            If the right answer is within that margin, so that there is nothing to be told.
+        """
+        right = _smirnov(phi_in, phi_out), _share_of_deals(_smirnov, phi_in, phi_out)
+        if max(abs(own - right[0]), abs(share - right[1]) - _MARGIN) < 1e-9:
+            raise ValueError("this mistake cannot be told from the right answer here")
+        return own, Near(share, _MARGIN)
+
     def judged(measure, larger=False):
         """A mistake in the measure or in the count, over all ways to deal the values out."""
 
         def model(phi_in, phi_out, _rng, _n_shuffles):
-            if len(phi_in) + len(phi_out) > 12:
-                return None  # far too many ways
             share = _share_of_deals(measure, phi_in, phi_out, larger)
-            return measure(phi_in, phi_out), Near(share, _MARGIN)
+            return told_apart(phi_in, phi_out, measure(phi_in, phi_out), share)
 
         return model
 
@@ -556,11 +568,12 @@ def _advantage_mistakes():
         return max(0.0, gaps(phi_in, phi_out).max())
 
     def smaller(phi_in, phi_out, _rng, _n_shuffles):
-        share = _share_of_deals(advantage, phi_in, phi_out)
-        return advantage(phi_in, phi_out), Near(1 - share, _MARGIN)
+        share = 1 - _share_of_deals(advantage, phi_in, phi_out)
+        return told_apart(phi_in, phi_out, advantage(phi_in, phi_out), share)
 
     def one_more(phi_in, phi_out, _rng, n_shuffles):
-        return _smirnov(phi_in, phi_out), Near(1 / (n_shuffles + 1), 1e-9)
+        share = _share_of_deals(advantage, phi_in, phi_out)
+        return advantage(phi_in, phi_out), (share * n_shuffles + 1) / (n_shuffles + 1)
 
     return (
         (
