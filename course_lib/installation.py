@@ -39,6 +39,10 @@ def install_missing(project=PROJECT):
     Every package that is there is given to pip as a constraint, so that pip refuses to change
     one rather than do it. One whose version the course was not made for is named and left alone.
 
+    A package that asks for older versions of others than it works with would not be installed
+    beside them. The project lists it under ``tool.course.install-without-dependencies``, and what
+    it truly needs among the course's own dependencies.
+
     Args:
         project: the course's ``pyproject.toml``. Where there is none, because the library was
             itself installed by pip, its packages were installed with it.
@@ -49,12 +53,15 @@ def install_missing(project=PROJECT):
     if not Path(project).is_file():
         return
     settings = tomllib.loads(Path(project).read_text(encoding="utf-8"))
+    course = settings.get("tool", {}).get("course", {})
+    by_itself = course.get("install-without-dependencies", [])
     missing = []
+    alone = []
     for requirement in map(Requirement, settings["project"]["dependencies"]):
         try:
             found = version(requirement.name)
         except PackageNotFoundError:
-            missing.append(str(requirement))
+            (alone if requirement.name in by_itself else missing).append(str(requirement))
             continue
         if not requirement.specifier.contains(found, prereleases=True):
             text = _(
@@ -62,15 +69,18 @@ def install_missing(project=PROJECT):
                 "left as it is. If a cell fails, this may be the cause."
             )
             print(text.format(wanted=requirement, found=found))
-    if missing:
-        _install(missing)
+    if missing or alone:
+        _install(missing, alone)
 
 
-def _install(packages):
-    names = ", ".join(packages)
+def _install(packages, alone):
+    names = ", ".join([*packages, *alone])
     print(_("Installing {packages} (once; this may take a minute) ...").format(packages=names))
     try:
-        _pip(packages)
+        if packages:
+            _pip(packages)
+        if alone:
+            _pip(["--no-deps", *alone])
     except (OSError, subprocess.TimeoutExpired) as error:
         text = _(
             "These packages could not be installed: {packages}. That takes pip and a network "
@@ -83,15 +93,15 @@ def _install(packages):
     importlib.invalidate_caches()
 
 
-def _pip(packages):
-    """Install packages without changing one that is there; an OSError says why it failed."""
+def _pip(wanted):
+    """Install what is wanted without changing what is there; an OSError says why it failed."""
     # A kernel asks its children for colours, which would end up in the message.
     command = [sys.executable, "-m", "pip", "install", "--no-color"]
     with tempfile.TemporaryDirectory() as temporary:
         keep = Path(temporary, "keep.txt")
         keep.write_text("\n".join(_constraints()), encoding="utf-8", newline="\n")
         done = subprocess.run(
-            [*command, "--constraint", str(keep), *packages],
+            [*command, "--constraint", str(keep), *wanted],
             capture_output=True,
             text=True,
             errors="replace",

@@ -1,5 +1,6 @@
 """The course gets along with the packages that Colab has, and changes none of them."""
 
+import importlib.metadata
 import os
 import subprocess
 import tomllib
@@ -14,6 +15,9 @@ from tests.colab.alone import ROOT
 
 VERSIONS = Path(__file__).parent / "versions.txt"
 COLAB_PYTHON = "3.13"
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+# Of what the packages installed without their dependencies ask for, that which Colab has not.
+DISREGARDED = {"dp-accounting": ["attrs"]}
 
 
 def pinned(text):
@@ -23,15 +27,20 @@ def pinned(text):
     return {canonicalize_name(name): version for name, version in pairs}
 
 
-def dependencies():
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    return settings["project"]["dependencies"]
+def by_name(requirements):
+    return {canonicalize_name(one.name): one for one in map(Requirement, requirements)}
+
+
+NEEDED = by_name(SETTINGS["project"]["dependencies"])
+COLAB = pinned(VERSIONS.read_text(encoding="utf-8"))
 
 
 def resolve(folder, constraints):
     """Find versions of all that the course needs for Colab's Python; nothing is installed."""
-    wanted = folder / "wanted.txt"
-    wanted.write_text("\n".join(dependencies()), encoding="utf-8")
+    names = {name for names in DISREGARDED.values() for name in names}
+    files = {"wanted.txt": NEEDED.values(), "instead.txt": [NEEDED[name] for name in names]}
+    for name, lines in files.items():
+        (folder / name).write_text("\n".join(map(str, lines)), encoding="utf-8")
     return subprocess.run(
         [
             uv.find_uv_bin(),
@@ -40,7 +49,7 @@ def resolve(folder, constraints):
             *("--python-version", COLAB_PYTHON, "--python-platform", "x86_64-manylinux_2_28"),
             # Wheels only: their metadata can be read without downloading them.
             *("--only-binary", ":all:"),
-            *("--constraint", constraints, wanted),
+            *("--constraint", constraints, "--override", "instead.txt", "wanted.txt"),
         ],
         cwd=folder,
         capture_output=True,
@@ -61,24 +70,28 @@ def found(done):
 
 
 def test_ranges_admit_the_versions_that_colab_has():
-    colab = pinned(VERSIONS.read_text(encoding="utf-8"))
-    ranges = {canonicalize_name(one.name): one for one in map(Requirement, dependencies())}
-    both = ranges.keys() & colab.keys()
+    both = NEEDED.keys() & COLAB.keys()
     assert both >= {"numpy", "scipy", "scikit-learn", "matplotlib", "torch", "torchvision"}
-    outside = [str(ranges[name]) for name in both if colab[name] not in ranges[name].specifier]
-    assert outside == []
+    assert [str(NEEDED[name]) for name in both if COLAB[name] not in NEEDED[name].specifier] == []
+
+
+def test_what_is_installed_without_its_dependencies_has_them_and_fits_but_for_what_is_said():
+    alone = SETTINGS["tool"]["course"]["install-without-dependencies"]
+    assert alone == list(DISREGARDED)
+    for package in alone:
+        own = by_name(importlib.metadata.requires(package))
+        assert own.keys() <= NEEDED.keys()
+        outside = [name for name in own if COLAB[name] not in own[name].specifier]
+        assert outside == DISREGARDED[package]
 
 
 def test_resolver_finds_a_set_that_changes_nothing_of_colab(tmp_path):
     done = found(resolve(tmp_path, VERSIONS))
     assert done.returncode == 0, done.stderr
     chosen = pinned(done.stdout)
-    colab = pinned(VERSIONS.read_text(encoding="utf-8"))
-    changed = {
-        name: version for name, version in chosen.items() if colab.get(name, version) != version
-    }
-    assert changed == {}
-    assert chosen.keys() >= {canonicalize_name(Requirement(one).name) for one in dependencies()}
+    changed = [name for name in chosen if COLAB.get(name, chosen[name]) != chosen[name]]
+    assert changed == []
+    assert chosen.keys() >= NEEDED.keys()
 
 
 def test_resolver_would_say_so_if_there_were_none(tmp_path):

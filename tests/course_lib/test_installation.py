@@ -69,10 +69,13 @@ def environment(tmp_path, wheels):
             assert done.returncode == 0, done.stderr
             return done.stdout
 
-        def install_missing(self, *dependencies, then=(), **variables):
+        def install_missing(self, *dependencies, then=(), alone=(), **variables):
             """What the library's function prints, and then the versions of some packages."""
-            listed = ", ".join(f'"{one}"' for one in dependencies)
-            self.project.write_text(f"[project]\ndependencies = [{listed}]\n", encoding="utf-8")
+            self.project.write_text(
+                f"[project]\ndependencies = {list(dependencies)}\n"
+                f"[tool.course]\ninstall-without-dependencies = {list(alone)}\n",
+                encoding="utf-8",
+            )
             return self.run("-c", CALL, str(self.project), *then, **variables).splitlines()
 
     made = Environment()
@@ -129,6 +132,23 @@ def test_pip_refuses_to_change_a_package_that_is_there_and_the_message_says_so(e
     # It is the constraint that held it: pip by itself goes up.
     environment.run("-m", "pip", "install", "--quiet", "absent")
     assert environment.install_missing("absent", then=["there"]) == ["there 2.0"]
+
+
+def test_a_package_that_asks_for_older_ones_than_it_needs_is_installed_beside_the_newer(
+    environment, wheels
+):
+    wheels("there", "26.1")
+    environment.run("-m", "pip", "install", "--quiet", "there")
+    wheels("narrow", "0.6", "there<24", "other")
+    wheels("narrow", "0.7")
+    wheels("other", "0.3")
+    asked = ["there>=22", "narrow<0.7", "other"]
+    names = ["there", "narrow", "other"]
+    assert "conflicting dependencies" in environment.install_missing(*asked)[-1]
+    lines = environment.install_missing(*asked, alone=["narrow"], then=names)
+    assert lines[0].startswith("Installing other, narrow<0.7 (once;")
+    assert lines[1:] == ["there 26.1", "narrow 0.6", "other 0.3"]
+    assert environment.install_missing(*asked, alone=["narrow"]) == []
 
 
 def test_a_package_that_no_index_has_is_named_with_the_reason(environment):
