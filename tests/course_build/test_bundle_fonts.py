@@ -32,6 +32,8 @@ def small_font(family):
     builder.setupNameTable({"familyName": family, "fullName": family, "psName": "Noto"})
     builder.setupOS2()
     builder.setupPost()
+    builder.updateHead(modified=3_600_000_000)
+    builder.font.recalcTimestamp = False
     return builder.font
 
 
@@ -71,6 +73,8 @@ def test_the_same_file_gives_the_same_font(original):
     contents = original.read_bytes()
     one, two = (make_font(contents, "ja", used) for used in ({0x9F98, 0x61}, {0x61, 0x9F98}))
     assert one == two != make_font(contents, "ja", set())
+    # On any day: it says when the original was made.
+    assert read(one)["head"].modified == TTFont(original, fontNumber=0)["head"].modified
 
 
 def test_another_file_is_refused_and_the_old_font_stays(original, course, capsys):

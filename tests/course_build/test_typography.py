@@ -69,7 +69,7 @@ def test_what_the_language_sets_otherwise_is_refused(language, translation, word
         ("fr", '```\nx["a"]: 1; y?\n```'),
         ("fr", "[1]: https://a.org"),
         ("zh", "噪声，成员。FPR, TPR：$\\sigma$，`x`。（LiRA）“成员”！1,000 条，3:1。"),
-        ("zh", "满足(ε, δ)-DP，$(ε, δ)$，区间 (0, 1) 与 f(x)。"),
+        ("zh", "满足(ε, δ)-DP 与(epsilon, delta)-DP，$(ε, δ)$，区间 (0, 1) 与 f(x)。"),
         ("zh", "见[这里](https://a.org/a,b)，[(1)](#a)。\n- 噪声\n- 成员"),
         ("zh", "## 噪声\n\n成员 `f(x), 中` et al. 提出 vs. 成员……"),
         ("zh", "## 噪声\n成员"),
