@@ -207,10 +207,10 @@ def lab():
     return names
 
 
-def test_four_exercises_are_written_solved():
+def test_five_exercises_are_written_solved():
     source = read_source(ROOT / "notebooks/source/breast_cancer_dp.py")
     solved = [cell for cell in source.cells if solution_regions(source, cell)[0]]
-    assert [cell.tags for cell in solved] == [(f"exercise-{k}",) for k in (1, 2, 3, 4)]
+    assert [cell.tags for cell in solved] == [(f"exercise-{k}",) for k in (1, 2, 3, 4, 5)]
 
 
 def test_exercise_1_takes_the_smallest_that_reaches(lab):
@@ -239,6 +239,15 @@ def test_exercise_4_asks_a_modern_accountant(lab):
         z = lab["noise_for"](2.0, adjacency, 60)
         found = accounting.epsilon(z, 1, 60, 1e-5, "pld", adjacency)
         assert found == pytest.approx(2.0, rel=1e-4)
+
+
+def test_exercise_5_is_the_loop_on_some_of_the_patients(lab):
+    found = lab["accuracy_of_fewer"](60, 3.0)
+    trained = [
+        lab["train_dpsgd"](lab["A_all"][:60], lab["y_all"][:60], 3.0, seed) for seed in lab["SEEDS"]
+    ]
+    right = [((lab["A_test"] @ w > 0) == lab["y_test"]).mean() for w in trained]
+    assert found == pytest.approx(sum(right) / len(right))
 
 
 def test_the_documents_are_filled_and_can_be_written(lab, tmp_path):

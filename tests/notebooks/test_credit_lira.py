@@ -183,3 +183,11 @@ def test_exercise_advantage_and_null(solved):
     ]
     assert 0.4 < np.mean(p) < 0.65  # without a signal the share is nearly uniform
     assert solved["advantage_and_null"](np.arange(20) + 20.0, np.arange(20.0), rng) == (1, 0)
+
+
+def test_equal_advantages_count_where_their_last_bits_differ(solved):
+    """Of the 20 ways to deal these values out, 6 reach two thirds, some of them as 1 - 1/3."""
+    share = solved["advantage_and_null"](
+        np.array([2.0, 3.0, 5.0]), np.array([0.0, 1.0, 4.0]), np.random.default_rng(4), 4_000
+    )[1]
+    assert share == pytest.approx(0.3, abs=0.03)
