@@ -29,7 +29,8 @@ h3 { font-size: 1rem; margin: 1.6rem 0 .4rem; overflow-wrap: anywhere; }
 p { margin: .4rem 0; max-width: 46rem; }
 a { color: #0b4a8f; }
 .about { border: 1px solid #8a8a8a; border-radius: 6px; padding: .6rem 1rem; margin: 1rem 0; }
-.about ul { margin: .3rem 0; padding-left: 1.2rem; max-width: 46rem; }
+.about p, .legend { max-width: none; }
+.about ul { margin: .3rem 0; padding-left: 1.2rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; }
 th, td { border: 1px solid #b5b5b5; padding: .3rem .6rem; text-align: center; }
