@@ -118,7 +118,13 @@ def test_value_is_shown_as_a_student_writes_it(value, says):
 
 
 @pytest.mark.parametrize(
-    "value", [np.zeros((100, 100)), "x" * 10**6, [[1.0] * 50] * 50, dict.fromkeys(range(10**5), 1)]
+    "value",
+    [np.zeros((100, 100)), "x" * 10**6, ["x" * 100] * 6, [[1.0] * 50] * 50, {1: "x" * 10**6}],
 )
 def test_large_value_is_abbreviated(value):
     assert len(shown(value)) < 320
+
+
+def test_large_array_is_shown_with_its_shape():
+    text = shown(np.zeros((20, 30)))
+    assert text.startswith("[[0.0, 0.0, ..., 0.0, 0.0], ") and text.endswith("]], 20 × 30")

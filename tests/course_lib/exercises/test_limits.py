@@ -1,12 +1,13 @@
 """A function is stopped in time, in any thread, and everything is left as it was."""
 
 import signal
+import sys
 import threading
 import time
 
 import pytest
 
-from course_lib.exercises.limits import TimeIsUp, within
+from course_lib.exercises.limits import TimeIsUp, _Guard, within
 
 
 def spin(*_):
@@ -96,15 +97,15 @@ def alarms():
 def test_timer_of_somebody_else_goes_on(alarms, stopped):
     handler = signal.getsignal(signal.SIGALRM)
     began = time.monotonic()
-    signal.setitimer(signal.ITIMER_REAL, 0.4)
+    signal.setitimer(signal.ITIMER_REAL, 0.7)
     if stopped:
         with pytest.raises(TimeIsUp):
-            within(0.1, spin)
+            within(0.4, spin)
     else:
-        within(5, time.sleep, 0.1)
+        within(5, time.sleep, 0.4)
     assert signal.getsignal(signal.SIGALRM) is handler and not alarms
-    time.sleep(0.5)
-    assert len(alarms) == 1 and 0.39 < alarms[0] - began < 0.55
+    time.sleep(0.6)
+    assert len(alarms) == 1 and 0.69 < alarms[0] - began < 0.95
 
 
 def test_timer_that_ran_out_meanwhile_rings_afterwards(alarms):
@@ -112,6 +113,18 @@ def test_timer_that_ran_out_meanwhile_rings_afterwards(alarms):
     within(5, time.sleep, 0.2)
     time.sleep(0.1)
     assert len(alarms) == 1
+
+
+def test_only_the_function_and_what_it_calls_may_be_interrupted():
+    guard = _Guard()
+
+    def function():
+        return guard.is_above(sys._getframe()), (lambda: guard.is_above(sys._getframe()))()
+
+    assert guard.run(function, ()) == (True, True)
+    assert not guard.is_above(sys._getframe())
+    inside = _Guard()
+    assert not inside.run(lambda: inside.is_above(inside.frame), ())
 
 
 def test_no_timer_and_no_thread_is_left():

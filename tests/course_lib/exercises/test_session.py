@@ -1,7 +1,7 @@
 """What a student meets: checks, hints, answers and progress, whatever they pass."""
 
 import json
-import os
+import sys
 import time
 from types import SimpleNamespace
 
@@ -63,6 +63,15 @@ def test_failure_shows_input_expected_result_and_how_many(told):
         "  Cases that are right: 3 of 4.\n"
         "  ex.hint(1) gives a hint.\n"
     )
+
+
+def test_digits_are_shown_until_the_difference_is_seen(exercises, told):
+    def check(trial):
+        trial.case({"x": 1.0}, 0.123456789012, rtol=0, atol=1e-13)
+
+    exercises[3] = Exercise("digits", check, lambda: ())
+    said = told(3, lambda x: 0.123456789013)
+    assert "expected: 0.123456789012\n" in said and "yours:    0.123456789013\n" in said
 
 
 def test_known_mistake_that_explains_every_failure_is_named(told):
@@ -248,7 +257,7 @@ def test_endless_loop_is_stopped_and_ends_the_check(answer, told):
     said = told(1, answer)
     assert "had not ended after" in said and "Does it loop without end?" in said
     assert time.monotonic() - began < 6
-    assert "again" not in said
+    assert "again" not in said and "Cases that are right" not in said  # there was but one
 
 
 def test_slow_function_ends_the_check_before_all_its_cases(exercises, told):
@@ -274,13 +283,15 @@ def test_ctrl_c_ends_the_check(session):
         session.check(1, interrupted)
 
 
-def test_what_the_function_prints_is_held_back(told):
+def test_what_the_function_prints_is_held_back(session, capsys):
     def prints(values, scale):
         print("secret")
-        os.sys.stderr.write("secret")
+        sys.stderr.write("secret")
         return right(values, scale)
 
-    assert told(1, prints) == "✓ Exercise 1 (row_means): right in all 4 cases.\n"
+    session.check(1, prints)
+    out, err = capsys.readouterr()
+    assert (out, err) == ("✓ Exercise 1 (row_means): right in all 4 cases.\n", "")
 
 
 def test_warning_is_a_fault_only_where_the_check_says_so(exercises, told):
@@ -320,7 +331,7 @@ def test_check_that_breaks_is_told_and_raises_nothing(exercises, told):
         (-0.75, "The accuracy is -0.75."),
         (float("nan"), "The accuracy: The result is NaN"),
         (float("inf"), "The accuracy is inf."),
-        (10**400, "too large"),
+        (10**400, "too large to be compared"),
         (True, "The accuracy: One number is expected, and True or False came."),
         ("0.75", "and a text came"),
         (0.75 + 0j, "and a complex one came"),
