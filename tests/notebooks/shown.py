@@ -47,7 +47,8 @@ NAMES = """
     Bernoulli Bayes Rényi Monte Carlo
     income history arrears amount inf nan None True False cpu cuda smoke
 """
-_WORD = re.compile(r"[^\W\d_]{3,}")
+# Chinese and Japanese run on without spaces; what is English is seen in their midst.
+_WORD = re.compile(r"[^\W\d_\u2e80-\u9fff\uf900-\uffef]{3,}")
 _SIGNATURE = re.compile(r"^def (\w+\([^)]*\)):", re.MULTILINE)
 # Mathematics, code, addresses, the fields of the library's texts, names with an underscore.
 _APART = re.compile(
