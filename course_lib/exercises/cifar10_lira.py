@@ -25,7 +25,9 @@ def check_true_label_logit(trial):
     )
     trial.mistake(
         lambda z, label: z[label] - np.delete(z, label).max(),
-        _("Only the largest of the other logits is taken off, not the log of all their sum."),
+        _(
+            "Only the largest of the other logits is taken off, not the log of the sum of their exponentials."
+        ),
     )
     trial.mistake(
         lambda z, label: z[label] - np.log(np.exp(np.delete(z, label)).sum()),

@@ -152,7 +152,7 @@ for name, label in model_labels.items():
         }
     )
     print(
-        f"{label:23} accuracy: {model.score(X_train, y_train):.3f} on members,"
+        f"{padded(label, 23)} accuracy: {model.score(X_train, y_train):.3f} on members,"
         f" {model.score(X_test, y_test):.3f} on the others"
     )
 lab.record(n_trees=N_TREES, logreg_c=LOGREG_C)
@@ -305,7 +305,7 @@ for player, label in player_labels.items():
         }
     )
     print(
-        f"{label:25} AUC {values.mean():.3f}, from game to game ± {values.std(ddof=1):.3f},"
+        f"{padded(label, 25)} AUC {values.mean():.3f}, from game to game ± {values.std(ddof=1):.3f},"
         f" standard error {standard_error[player]:.3f}"
     )
 lab.record(
@@ -853,7 +853,7 @@ moves = {}
 for (name, label), changed in zip(neighbour_labels.items(), (mistyped, plausible), strict=True):
     moves[name] = np.linalg.norm(first_clipped_sum(changed) - first_clipped_sum(raw_train))
     print(
-        f"{label:25} the clipped sum moves by {moves[name]:.1f}; promised were at most {2 * CLIP:g}"
+        f"{padded(label, 25)} the clipped sum moves by {moves[name]:.1f}; promised were at most {2 * CLIP:g}"
     )
     lab.record({f"scaler_move_{name}": moves[name]})
 lab.claim(

@@ -254,7 +254,7 @@ judge(attacks.gap_scores(PHI), "gap", label="gap")
 judge(attacks.loss_scores(PHI), "loss", label="loss")
 lab.claim(
     "loss-leaks-but-not-at-low-fpr",
-    "The loss attack's AUC lies above one half with its whole interval; at a low FPR its interval does not lie above chance.",
+    "The loss attack's AUC lies above one half with its whole interval; at a low FPR its interval does not lie wholly above chance.",
     found["loss"]["limits"]["auc"][0] > 0.5
     and found["loss"]["limits"]["tpr_1"][0] <= chance[0.01]
     and found["loss"]["limits"]["tpr_01"][0] <= chance[0.001],
@@ -651,7 +651,7 @@ for key in (*rivals, *others):
     )
     difference[key] = limits["tpr_01"]
     print(
-        f"  {attack_labels[key]:28} {100 * limits['tpr_01'][0]:6.2f} {100 * limits['tpr_01'][1]:6.2f}"
+        f"  {padded(attack_labels[key], 28)} {100 * limits['tpr_01'][0]:6.2f} {100 * limits['tpr_01'][1]:6.2f}"
     )
 lab.claim(
     "few-records-make-the-hits",
@@ -1071,7 +1071,8 @@ for eps in EPSILONS:
     labels = (f"ε = {eps:g}", f"no noise, steps: {steps}")
     for label, figures in zip(labels, (private[eps], control[eps]), strict=True):
         print(
-            f"{label:24} accuracy {figures['acc']:.3f}, ranking {figures['rank_auc']:.3f};", end=" "
+            f"{padded(label, 24)} accuracy {figures['acc']:.3f}, ranking {figures['rank_auc']:.3f};",
+            end=" ",
         )
         print(f"LiRA's TPR at 1% FPR {figures['tpr_1']:.4f}, AUC {figures['auc']:.3f}")
     limits = metrics.pair_difference_intervals(
