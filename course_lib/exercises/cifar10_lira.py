@@ -26,7 +26,8 @@ def check_true_label_logit(trial):
     trial.mistake(
         lambda z, label: z[label] - np.delete(z, label).max(),
         _(
-            "Only the largest of the other logits is taken off, not the log of the sum of their exponentials."
+            "Only the largest of the other logits is taken off, not the log of the sum of their "
+            "exponentials."
         ),
     )
     trial.mistake(
