@@ -144,7 +144,7 @@ class Exercises:
         except Exception as error:  # the net under all: a check never raises
             said = _("The check could not judge what came: {error}.")
             trial.note(said.format(error=f"{type(error).__name__}: {error}"))
-        if trial.failed:
+        if trial.failed or not trial.tried:  # a check that tries nothing proves nothing
             return "failed"
         return "not judged" if trial.has_unjudged else "passed"
 

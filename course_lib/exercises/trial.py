@@ -224,7 +224,12 @@ class Trial:
             return []
         first = failing[0]
         if len(self._cases) > 1 and all(case.returned_none for case in self._cases):
-            return [_("Your function returns None every time. Is there a return at its end?")]
+            return [
+                _(
+                    "Your function returns None every time. Is there a return with your result at "
+                    "its end?"
+                )
+            ]
         lines = []
         if first.inputs:
             shown_inputs = ", ".join(f"{name} = {shown(v)}" for name, v in first.inputs.items())

@@ -313,6 +313,11 @@ def test_function_of_another_exercise_is_noticed(exercises, told):
     assert "the function of another exercise: write ex.check(1, row_means)" in said
 
 
+def test_check_that_tries_nothing_passes_nobody(exercises, told):
+    exercises[3] = Exercise("empty", lambda trial: None, lambda: ())
+    assert told(3, right).startswith("✗")
+
+
 def test_check_that_breaks_is_told_and_raises_nothing(exercises, told):
     def check(trial):
         return 1 / 0
