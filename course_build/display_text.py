@@ -12,6 +12,7 @@ Pythons, and translations are spliced in from the end.
 """
 
 import ast
+import functools
 import inspect
 import io
 import re
@@ -96,6 +97,7 @@ def shown_texts(code):
 def display_faults(code, untranslated=()):
     """What cannot be translated in a code cell: a list of (line from 0, message)."""
     _, faults, hidden = _texts(code)
+    faults = list(faults)
     for line, text in hidden:
         if text not in untranslated:
             faults.append(
@@ -174,6 +176,7 @@ def _end_of_field(template, start):
     raise ValueError("a `{` is never closed; as a character it is written `{{`")
 
 
+@functools.lru_cache(maxsize=1024)  # each language asks the same of the same cells
 def _texts(code):
     """All shown texts in order, the faults in them, and the strings with words that nobody sees."""
     finder = _Strings()
@@ -185,7 +188,8 @@ def _texts(code):
             finder.faults.append((comment.start[0] - 1, message))
         else:
             texts = [*texts, comment]
-    return sorted(texts, key=lambda text: text.start), finder.faults, finder.hidden
+    texts = sorted(texts, key=lambda text: text.start)
+    return tuple(texts), tuple(finder.faults), tuple(finder.hidden)
 
 
 def _comments(code):
