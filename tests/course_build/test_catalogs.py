@@ -193,14 +193,34 @@ def test_translation_that_kept_everything_is_accepted(kind, english, translation
     assert list(translation_faults(english, translation, [kind])) == []
 
 
-def test_the_place_of_a_broken_entry_is_named(course, change):
-    change("notebooks/locale/fr/coin_flips.po", "Sur {len(is_member):,}", "Sur {len(is_member)}")
+@pytest.mark.parametrize(
+    ("old", "new", "english", "cell", "words"),
+    [
+        (
+            "Sur {len(is_member):,}",
+            "Sur {len(is_member)}",
+            "{sum(is_mem",
+            "flip",
+            "the fields differ",
+        ),
+        ("bruit $\\\\sigma$", "bruit $\\\\sigma", "noise mult", "draw", "a `$` without its other"),
+        ("](https://arxiv.org/abs/1706.06083)", "]", "A **fair coin", "coin", "the links differ"),
+        ("{{ sigma:.1f }}$ pour", "0{,}6$ pour", "- Of {{ n_rec", "coin", "numbers quoted by name"),
+    ],
+    ids=["field", "formula", "link", "number"],
+)
+def test_the_place_of_a_broken_entry_is_named(course, old, new, english, cell, words):
     path = course.catalog("coin_flips", "fr")
-    [problem] = catalog_problems(path, read_catalog(path))
+    before, _, after = path.read_text(encoding="utf-8").rpartition(old)
+    assert before
+    path.write_text(before + new + after, encoding="utf-8")
+    problems = list(catalog_problems(path, read_catalog(path)))
+    assert any(words in problem.message for problem in problems)
     lines = path.read_text(encoding="utf-8").split("\n")
-    assert lines[problem.line - 2] == ""
-    assert "sum(is_member)" in "".join(lines[problem.line - 1 : problem.line + 4])
-    assert 'cell "flip"' in str(problem)
+    for problem in problems:
+        assert problem.cell == cell
+        assert lines[problem.line - 2] == ""  # the entry begins here, with its comments
+        assert english in "".join(lines[problem.line - 1 : problem.line + 4])
 
 
 def test_fuzzy_translations_may_be_broken_because_nobody_sees_them(translated_catalog, tmp_path):
