@@ -46,4 +46,6 @@ def load(lab, path):
         The file that the outcomes go to.
     """
     sys.path.insert(0, str(_ROOT))
+    # The folder would be the teacher's, and what one student's code puts there another's would use.
+    Lab.keep_in = lambda lab, folder: None
     builtins.__course_checks__ = _TrustedChecks(Exercises(Lab(lab)), path)

@@ -24,6 +24,9 @@ from course_build.handed_in.watch import ProcessTree, delete, disk_usage
 MOST_PROCESSES = 200
 LARGEST_FOLDER = 2 * 2**30
 
+# A kernel without a network is talked to through sockets, whose paths are short.
+_LONGEST_FOLDER = 60
+
 _MOST_TOLD = 8 * 2**20
 _LARGEST_OUTCOMES = 4 * 2**20
 _LOOK_SECONDS = 0.2
@@ -106,7 +109,7 @@ class HandedInRun:
         self._began = time.monotonic()
         try:
             contents = read_notebook(self.file.path)
-            self._folder = Path(tempfile.mkdtemp(prefix="handed-in-")).resolve()
+            self._folder = _own_folder()
             self._start_worker(contents)
         except NotANotebookError as error:
             self._end_as(f"The file {error}.")
@@ -283,3 +286,9 @@ class HandedInRun:
         if self._folder is not None:
             delete(self._folder)
             self._folder = None
+
+
+def _own_folder():
+    """Make a folder whose path leaves room for the names of the kernel's sockets."""
+    short = "/tmp" if len(tempfile.gettempdir()) > _LONGEST_FOLDER else None
+    return Path(tempfile.mkdtemp(prefix="handed-in-", dir=short)).resolve()

@@ -23,7 +23,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from course_build.execution import FIXED_THREADS
+from course_build.execution import FIXED_THREADS, THREADS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -129,6 +129,8 @@ def environment(folder, profile):
         "TMPDIR": str(folder / "tmp"),
         "PYTHONPATH": str(ROOT),
         "PYTHONHASHSEED": "0",
+        # A lab trains one network per core; its memory shall not hang on how many there are.
+        "LOKY_MAX_CPU_COUNT": str(THREADS),
         # Nothing that a notebook does shall stay in the course's folders.
         "PYTHONDONTWRITEBYTECODE": "1",
         # What the set-up cell finds missing here is the teacher's matter.

@@ -51,7 +51,7 @@ def main(path):
     """Do the job that a file describes."""
     job = json.loads(Path(path).read_text(encoding="utf-8"))
     _limit(job["memory"])
-    notebook, reason = _read(job["notebook"])
+    notebook, reason = read_notebook(job["notebook"])
     lab = None if notebook is None else lab_of(notebook)
     if notebook is not None and lab is None:
         reason = "is not recognised as a lab of the course: no cell of it says Lab(...)"
@@ -77,7 +77,7 @@ def _limit(memory):
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
 
 
-def _read(path):
+def read_notebook(path):
     """Return (notebook, None), or (None, why it is none)."""
     try:
         text = Path(path).read_text(encoding="utf-8-sig")

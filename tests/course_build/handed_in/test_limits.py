@@ -1,8 +1,6 @@
-import glob
 import os
 import subprocess
 import sys
-import tempfile
 import time
 
 import psutil
@@ -51,25 +49,37 @@ time.sleep(90)
 
 
 @pytest.fixture
-def run(tmp_path, labs, cells):
-    """Run a notebook that does the first exercise and then something else; return its rows."""
+def begin(tmp_path, labs, cells):
+    """Begin a notebook that does the first exercise and then something else."""
+    begun = []
 
-    def run(code, *, until=lambda: False, time_flies=False, **limits):
+    def begin(code, **limits):
         path = tmp_path / "one.ipynb"
         write_notebook(path, cells["parameters"], cells["true-label-logit"], code)
         limits = {"timeout": 100, "memory": 3 * 2**30, **limits}
-        settings = Settings(Sandbox("none"), labs, "smoke", **limits)
-        one = HandedInRun(HandedIn(path, path.name), settings)
-        one.start()
-        try:
-            while not one.poll():
-                if until():
-                    one.stop()
-                elif time_flies and one.position is not None and one.position.number == 3:
-                    one._began -= 100
-                time.sleep(0.02)
-        finally:
-            one.kill()
+        begun.append(
+            HandedInRun(
+                HandedIn(path, path.name), Settings(Sandbox("none"), labs, "smoke", **limits)
+            )
+        )
+        begun[-1].start()
+        return begun[-1]
+
+    yield begin
+    for one in begun:
+        one.kill()
+
+
+@pytest.fixture
+def run(begin):
+    """Run such a notebook; return its rows."""
+
+    def run(code, *, time_flies=False, **limits):
+        one = begin(code, **limits)
+        while not one.poll():
+            if time_flies and one.position is not None and one.position.number == 3:
+                one._began -= 100
+            time.sleep(0.02)
         return {row.exercise: (row.result, row.message) for row in one.rows}
 
     return run
@@ -90,7 +100,6 @@ def test_a_notebook_that_never_ends_keeps_the_verdicts_before_the_limit(run):
         "not reached",
         "The notebook ran longer than 100 s (--timeout) and was ended in code cell 3 of 3.",
     )
-    assert glob.glob(os.path.join(tempfile.gettempdir(), "handed-in-*", "notebook.json")) == []
 
 
 def test_memory_is_that_of_all_processes_together(run):
@@ -110,18 +119,25 @@ def test_large_and_many_files_are_ended(code, run, monkeypatch):
     assert "GiB of files, or very many files" in run(code)[2][1]
 
 
-def test_what_a_notebook_started_ends_with_it_even_in_a_session_of_its_own(run, tmp_path):
-    path = tmp_path / "pid"
-    written = []
+def wait_for_pid(path):
+    end = time.monotonic() + 60
+    while not (path.is_file() and path.read_text()):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    return int(path.read_text())
 
-    def until():
-        if path.is_file() and path.read_text():
-            written.append(time.monotonic())
-        return bool(written) and time.monotonic() - written[0] > 0.5
 
-    rows = run(ESCAPES.format(path=str(path)), until=until)
-    assert rows[2] == ("not reached", "The run was stopped in code cell 3 of 3.")
-    assert not is_alive(int(path.read_text()))
+@pytest.mark.parametrize("way", ["stop", "kill"])
+def test_what_a_notebook_started_ends_with_it_even_in_a_session_of_its_own(way, begin, tmp_path):
+    one = begin(ESCAPES.format(path=str(tmp_path / "pid")))
+    pid = wait_for_pid(tmp_path / "pid")
+    folder = one._folder
+    assert not one.poll() and is_alive(pid) and folder.is_dir()
+    getattr(one, way)()
+    assert not is_alive(pid) and not folder.exists()
+    if way == "stop":
+        said = [(row.exercise, row.result, row.message) for row in one.rows]
+        assert said[1] == (2, "not reached", "The run was stopped in code cell 3 of 3.")
 
 
 def test_the_memory_of_a_tree_is_that_of_its_leader_and_its_children():

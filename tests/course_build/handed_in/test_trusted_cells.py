@@ -86,11 +86,3 @@ def test_where_nothing_is_left_the_checks_stand_at_the_end(labs):
 def test_the_lab_is_the_one_that_the_notebook_names(text, lab):
     cells = [v4.new_markdown_cell('Lab("prose")'), code(text), code('Lab("second")')]
     assert lab_of(v4.new_notebook(cells=cells)) == (lab or "second")
-
-
-def test_a_cell_cannot_give_itself_out_for_a_trusted_one(labs):
-    cell = code("x")
-    cell.metadata["trusted-check"] = 1
-    from course_build.handed_in.worker import _plain
-
-    assert exercise_of(_plain(cell)) is None
