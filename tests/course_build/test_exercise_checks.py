@@ -25,6 +25,7 @@ def check(exercise, status):
         ("waiting", "smoke", True, True),
         ("waiting", "smoke", False, False),
         ("passed", "smoke", False, True),
+        ("not judged", "smoke", False, True),
         ("failed", "quick", False, True),
     ],
 )
