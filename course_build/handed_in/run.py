@@ -30,6 +30,7 @@ _LONGEST_FOLDER = 60
 _MOST_TOLD = 8 * 2**20
 _LARGEST_OUTCOMES = 4 * 2**20
 _LOOK_SECONDS = 0.2
+_LOOK_SHARE = 20
 _MEASURE_FOLDER_SECONDS = 1.0
 
 
@@ -90,7 +91,7 @@ class HandedInRun:
         self.position = None
         self.total = 0
         self._began = time.monotonic()
-        self._looked = self._measured = 0.0
+        self._next_look = self._measured = 0.0
         self._folder = None
         self._process = None
         self._tree = None
@@ -202,10 +203,12 @@ class HandedInRun:
             )
         if self._told_bytes > _MOST_TOLD:
             return f"The notebook told more than can be read and was ended{self._where()}."
-        if now - self._looked < _LOOK_SECONDS:
+        if now < self._next_look:
             return ""
-        self._looked = now
         usage = self._tree.usage()
+        # Where there is much memory to sum up, it is looked at less often.
+        took = time.monotonic() - now
+        self._next_look = now + max(_LOOK_SECONDS, _LOOK_SHARE * took)
         if usage.memory > settings.memory:
             return (
                 f"The notebook used more than {settings.memory / 2**30:g} GiB of memory "
