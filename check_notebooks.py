@@ -127,9 +127,9 @@ def _parser():
     parser.add_argument(
         "--memory",
         type=_number("GiB"),
-        default=4,
+        default=6,
         metavar="GIB",
-        help="the memory that one notebook may use, with all that it starts (default: 4)",
+        help="the memory that one notebook may use, with all that it starts (default: 6)",
     )
     jobs = max(1, (os.cpu_count() or 1) // 2)
     parser.add_argument(

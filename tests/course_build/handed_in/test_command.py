@@ -55,6 +55,14 @@ def test_help_says_that_it_runs_other_peoples_code(capsys):
     assert (ROOT / "docs" / "teachers.md").is_file()
 
 
+def test_the_page_for_teachers_names_the_defaults():
+    page = " ".join((ROOT / "docs" / "teachers.md").read_text(encoding="utf-8").split())
+    options = check_notebooks._parser().parse_args(["handed-in"])
+    assert f"in seconds, for one notebook (default: {options.timeout})" in page
+    assert f"all that it starts (default: {options.memory})" in page
+    assert f"in `{options.out}/`" in page and options.profile == "quick"
+
+
 def test_it_says_what_it_runs_before_it_begins(tmp_path, check, capsys):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.txt").write_text("")
