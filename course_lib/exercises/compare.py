@@ -173,7 +173,9 @@ def _different_values(expected, result, rtol, atol):
 
 def _different_sequence(expected, result, rtol, atol):
     kind = type(result)
-    if issubclass(kind, np.ndarray) and result.ndim == 1:
+    # An array is unpacked as well as a tuple: its entries, or its rows where arrays are expected.
+    depth = 1 + max((np.ndim(part) for part in expected if isinstance(part, np.ndarray)), default=0)
+    if issubclass(kind, np.ndarray) and result.ndim == depth:
         result, kind = list(result), list
     if not issubclass(kind, tuple | list):
         return _("{count} values are expected, and {kind} came: return them as a, b.").format(

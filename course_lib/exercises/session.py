@@ -1,6 +1,7 @@
 """A student's exercises: checks, hints, reference answers and how many are done."""
 
 import importlib
+import inspect
 import json
 import os
 from pathlib import Path
@@ -44,7 +45,7 @@ class Exercises:
         self._status = {}
         self._hints_given = {}
 
-    def check(self, number=None, value=_NOTHING, **extra):
+    def check(self, number=None, value=_NOTHING, *more, **extra):
         """Say what of an exercise is right, and what is not.
 
         Parameters
@@ -52,6 +53,8 @@ class Exercises:
         number : int
         value : function or measured value
             The function itself, without parentheses, or what the student's run gave.
+        *more
+            Nothing: what stands here is told to be too much.
         **extra
             What the check needs of the lab, under the names that the lab's cell gives.
         """
@@ -64,7 +67,7 @@ class Exercises:
             )
             return
         trial = Trial(exercise, value, self._lab.profile, seed=number)
-        status = self._try(exercise, number, value, trial, extra)
+        status = self._try(exercise, number, value, trial, more, extra)
         self._status[number] = status
         message = "\n".join(_verdict(number, exercise, status, trial))
         print(message)
@@ -129,14 +132,23 @@ class Exercises:
             )
         return exercise
 
-    def _try(self, exercise, number, value, trial, extra):
+    def _try(self, exercise, number, value, trial, more, extra):
         """Run a check and return how it ended; the trial holds what is to be said."""
-        if value is None or (exercise.is_function and is_stub(value)):
+        if value is None:
             return "waiting"
         try:
             misfit = self._misfit(exercise, number, value) if exercise.is_function else ""
             if misfit:
                 trial.note(misfit)
+            elif exercise.is_function and is_stub(value):
+                return "waiting"
+            elif more or not _fits(exercise.check, extra):
+                trial.note(
+                    _(
+                        "The check needs other values than it got here. Run the cell that came "
+                        "with the exercise, as it was."
+                    )
+                )
             else:
                 exercise.check(trial, **extra)
         except EndOfCheck:
@@ -161,6 +173,15 @@ class Exercises:
         else:
             return ""
         return said.format(call=_call(number, exercise))
+
+
+def _fits(check, extra):
+    """Whether a check can be called with what the notebook's cell gives."""
+    try:
+        inspect.signature(check).bind(None, **extra)
+    except TypeError:
+        return False
+    return True
 
 
 def _call(number, exercise):

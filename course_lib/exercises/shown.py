@@ -5,6 +5,7 @@ import numpy as np
 from course_lib.language import _
 
 _LONGEST = 300
+_MOST_ENTRIES = 16
 
 
 def shown(value, digits=6):
@@ -38,6 +39,9 @@ def type_name(value):
         return _("a generator") if kind.__name__ == "generator" else _("a coroutine")
     if kind.__name__ in ("function", "method", "builtin_function_or_method"):
         return _("a function")
+    for of_numpy, plain in ((np.bool_, bool), (np.integer, int), (np.floating, float)):
+        if issubclass(kind, of_numpy):
+            kind = plain
     words = {bool: _("True or False"), int: _("a whole number"), float: _("a number")}
     words |= {str: _("a text"), list: _("a list"), tuple: _("a tuple"), dict: _("a dict")}
     return words.get(kind) or _("an object of type {kind}").format(kind=kind.__name__)
@@ -93,7 +97,7 @@ def _array(array, digits):
         )
     values = np.array2string(
         array,
-        threshold=12,
+        threshold=_MOST_ENTRIES,
         edgeitems=2,
         separator=", ",
         max_line_width=10_000,
@@ -104,4 +108,6 @@ def _array(array, digits):
         },
     )
     values = " ".join(values.split())
-    return values if array.size <= 12 else f"{values}, {' × '.join(map(str, array.shape))}"
+    if array.size <= _MOST_ENTRIES:
+        return values
+    return f"{values} ({' × '.join(map(str, array.shape))})"

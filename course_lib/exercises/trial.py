@@ -10,7 +10,7 @@ from types import FunctionType
 import numpy as np
 
 from course_lib.exercises.calls import called
-from course_lib.exercises.compare import difference, expected_text, why_no_number
+from course_lib.exercises.compare import Near, difference, expected_text, why_no_number
 from course_lib.exercises.shown import shown
 from course_lib.language import _
 
@@ -29,6 +29,7 @@ class _Case:
     inputs: dict | None = None
     faults: list = field(default_factory=list)
     returned_none: bool = False
+    has_trouble: bool = False
     expected: object = None
     result: object = None
     tolerances: dict = field(default_factory=dict)
@@ -40,7 +41,7 @@ class _Case:
             modelled
             for model in self.mistakes.get(mistake, ())
             for modelled in _modelled(model, self.inputs)
-            if difference(self.expected, modelled, **self.tolerances)
+            if difference(self.expected, _middle(modelled), **self.tolerances)
         ]
         if not telling:
             return None
@@ -118,7 +119,7 @@ class Trial:
         """
         call, case = self._call(inputs, no_warnings)
         if call.trouble:
-            case.faults = [call.trouble]
+            case.faults = [call.trouble, about] if about else [call.trouble]
             if call.is_over_time:
                 raise EndOfCheck
             return False
@@ -223,7 +224,8 @@ class Trial:
         if not failing:
             return []
         first = failing[0]
-        if len(self._cases) > 1 and all(case.returned_none for case in self._cases):
+        nothing_came = all(case.returned_none or case.has_trouble for case in self._cases)
+        if len(self._cases) > 1 and first.returned_none and nothing_came:
             return [
                 _(
                     "Your function returns None every time. Is there a return with your result at "
@@ -250,6 +252,7 @@ class Trial:
             ]
             raise EndOfCheck
         call = called(self.value, inputs, self._seconds, no_warnings)
+        case.has_trouble = bool(call.trouble)
         case.returned_none = call.result is None and not call.trouble
         return call, case
 
@@ -293,11 +296,18 @@ def _modelled(model, inputs):
             return []
 
 
+def _middle(modelled):
+    """What a mistake gives, without the margins around what is random."""
+    if isinstance(modelled, Near):
+        return modelled.value
+    return tuple(map(_middle, modelled)) if isinstance(modelled, tuple) else modelled
+
+
 def _described(expected, result, said):
     """Lines on a result that is another than what was expected."""
-    digits = 6
-    while digits < 17 and expected_text(expected, digits) == shown(result, digits):
-        digits += 3
+    # With more digits only where they show a difference: a list of the right numbers has none.
+    telling = [d for d in (6, 9, 12, 15, 18) if expected_text(expected, d) != shown(result, d)]
+    digits = telling[0] if telling else 6
     return [
         _("expected: {expected}").format(expected=expected_text(expected, digits)),
         _("yours:    {result}").format(result=shown(result, digits)),

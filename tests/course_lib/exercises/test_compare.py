@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from course_lib.exercises.compare import Between, Near, difference, expected_text
-from course_lib.exercises.shown import shown
+from course_lib.exercises.shown import shown, type_name
 
 ROWS = np.array([[1.0, 2.0], [3.0, 4.0]])
 
@@ -127,4 +127,25 @@ def test_large_value_is_abbreviated(value):
 
 def test_large_array_is_shown_with_its_shape():
     text = shown(np.zeros((20, 30)))
-    assert text.startswith("[[0.0, 0.0, ..., 0.0, 0.0], ") and text.endswith("]], 20 × 30")
+    assert text.startswith("[[0.0, 0.0, ..., 0.0, 0.0], ") and text.endswith("]] (20 × 30)")
+
+
+def test_rows_of_an_array_stand_for_several_arrays():
+    pair = (np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0]))
+    assert difference(pair, np.array(pair)) == ""
+    assert "2 values are expected, and 3 came." in difference(pair, np.array(pair).T)
+
+
+def test_one_array_in_place_of_two_is_told_as_what_it_is():
+    pair = (np.array([1.0, 2.0]), np.array([4.0, 5.0]))
+    assert difference(pair, pair[0]) == (
+        "2 values are expected, and a NumPy array came: return them as a, b."
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [(np.float64(1), "a number"), (np.int64(1), "a whole number"), (np.True_, "True or False")],
+)
+def test_numbers_of_numpy_have_the_names_of_pythons(value, name):
+    assert type_name(value) == name

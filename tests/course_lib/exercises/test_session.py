@@ -1,5 +1,6 @@
 """What a student meets: checks, hints, answers and progress, whatever they pass."""
 
+import dataclasses
 import json
 import sys
 import time
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_lib.exercises import Exercise, Exercises, session
+from course_lib.exercises import Exercise, Exercises, Near, session
 from course_lib.language import _
 
 
@@ -463,3 +464,62 @@ def test_lab_without_checks_is_refused():
 
 def test_every_status_has_a_sign():
     assert set(session._SIGNS) == {"passed", "failed", "waiting", "not judged"}
+
+
+def test_stub_of_another_exercise_is_told_apart_from_one_that_waits(exercises, told):
+    exercises[3] = dataclasses.replace(exercises[1], name="other")
+
+    def other(values, scale):
+        return None
+
+    assert "the function of another exercise: write ex.check(1, row_means)" in told(1, other)
+    assert "waiting" in told(3, other)
+
+
+@pytest.mark.parametrize("extra", [{"trainer": 1}, {}])
+def test_check_that_misses_something_of_its_cell_says_which_cell_to_run(exercises, told, extra):
+    def needs_rows(trial, rows):
+        trial.require(rows, "There are rows.")
+
+    exercises[1] = dataclasses.replace(exercises[1], check=needs_rows)
+    said = told(1, right, **extra)
+    assert said.startswith("✗") and "Run the cell that came with the exercise" in said
+    assert told(1, right, rows=True).startswith("✓")
+
+
+def test_third_value_without_a_name_is_told_and_does_not_raise(session, capsys):
+    session.check(1, right, 3)
+    assert "Run the cell that came with the exercise" in capsys.readouterr().out
+
+
+def test_what_is_special_about_a_case_is_said_where_the_function_fails_too(exercises, told):
+    def check(trial):
+        trial.case({"values": np.zeros(0), "scale": 1.0}, 0.0, about="There are no values.")
+
+    exercises[1] = dataclasses.replace(exercises[1], check=check)
+    said = told(1, lambda values, scale: max(values.tolist()))
+    assert "ValueError" in said and "There are no values." in said
+
+
+def test_function_that_prints_and_fails_once_still_misses_its_return(told):
+    def prints(values, scale):
+        if len(values) == 3:
+            raise ValueError("three")
+        print(right(values, scale))
+
+    assert "returns None every time" in told(1, prints)
+
+
+def test_list_of_the_right_numbers_is_shown_without_their_last_digits(told):
+    said = told(1, lambda values, scale: list(right(values, scale) * 1.0))
+    assert "[2.0, 6.0]" in said and "a list came" in said
+
+
+def test_random_mistake_says_nothing_where_it_gives_what_is_right(exercises, told):
+    def check(trial):
+        for _number in range(2):
+            value = Near(1.0, 0.1)
+            trial.case({"values": 1, "scale": 1}, value, mistakes=[(Near(1.02, 0.5), "This.")])
+
+    exercises[1] = dataclasses.replace(exercises[1], check=check)
+    assert "This." not in told(1, returned(1.4))
