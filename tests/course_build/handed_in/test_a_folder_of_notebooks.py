@@ -56,7 +56,7 @@ def handed_in(tmp_path_factory, source, cells):
     write("reset", start, logit, ratio, "%reset -f", cells["parameters"], ratio)
     write("killed", start, logit, "import os\nos.kill(os.getpid(), 9)", ratio)
     write(
-        "printing", start, logit, "for _ in range(100):\n    print('x' * 10**6)", "input()", ratio
+        "printing", start, logit, "for _ in range(30):\n    print('x' * 10**6)", "input()", ratio
     )
     write(
         "secrets",
