@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from course_lib import accounting
+from course_lib import accounting, metrics
 from course_lib.exercises import Exercise, Near
 from course_lib.language import _
 
@@ -202,6 +202,14 @@ def _attack_mistakes(benign, confidence, judged, labels, is_member):
     def only_auc(z, seed):
         return judged(confidence(z, seed))[0]
 
+    def without_curve(z, seed):
+        curve = confidence(z, seed), is_member
+        return metrics.auc(*curve), metrics.gini(*curve)
+
+    def of_diagnosis(z, seed):
+        area = roc_auc_score(labels, benign(z, seed))
+        return area, 2 * area - 1
+
     def advantage(z, seed):
         fpr, tpr, _thresholds = roc_curve(is_member, confidence(z, seed), drop_intermediate=False)
         return only_auc(z, seed), np.max(tpr - fpr)
@@ -238,6 +246,17 @@ def _attack_mistakes(benign, confidence, judged, labels, is_member):
         (
             lambda z, seed: judged((benign(z, seed) > 0.5) == (labels == 1)),
             _("The score is whether the model is right. Take its probability, not its decision."),
+        ),
+        (
+            without_curve,
+            _(
+                "metrics.auc and metrics.gini take the two arrays that metrics.roc_curve returns, "
+                "not the scores and the memberships."
+            ),
+        ),
+        (
+            of_diagnosis,
+            _("This judges how well the model tells benign from malignant, not who is a member."),
         ),
         (
             advantage,
@@ -293,6 +312,7 @@ def _attack_hints():
 
 # --- exercise 3 -----------------------------------------------------------------------------------
 
+_ALL, _QUARTER = 455, 113
 _DRAWS = 40_000
 # A mean of that many absolute errors has a standard error of half a percent.
 _MARGIN = 0.03
@@ -374,6 +394,10 @@ def _proportion_mistakes(n, truth, epsilon, scale):
             _("The error is half of what it should be: the sensitivity is 1/n, not 1/(2n)."),
         ),
         (
+            near(n / _ALL * scale),
+            _("The number of all training patients is used. Here n is the number of flags."),
+        ),
+        (
             near(n * scale),
             _(
                 "The noise is made for a count, whose sensitivity is 1. A proportion is the count "
@@ -422,7 +446,11 @@ def _proportion_mistakes(n, truth, epsilon, scale):
         ),
         (
             near(scale / truth),
-            _("The error is divided by the proportion. Asked is the absolute error."),
+            _(
+                "The result is too large by a factor of one over the proportion. Either the error "
+                "is a relative one, or the sensitivity is one over the number of patients with the "
+                "property instead of 1/n."
+            ),
         ),
     ]
 
@@ -501,6 +529,19 @@ def _noise_mistakes():
             ),
         ),
         (
+            lambda epsilon, adjacency, steps: _renyi_noise(epsilon, "add/remove", steps),
+            _(
+                "The accountant is RDP and the adjacency is always add/remove, as by default. "
+                "Give the function both."
+            ),
+        ),
+        (
+            lambda epsilon, adjacency, steps: (
+                _moves(adjacency) * _exact_noise(epsilon, adjacency, steps)
+            ),
+            _("Δ = 2C is counted twice: noise_multiplier knows the adjacency already."),
+        ),
+        (
             lambda epsilon, adjacency, steps: accounting.classical_noise_multiplier(
                 epsilon, steps, DELTA
             ),
@@ -560,7 +601,6 @@ def _noise_hints():
 
 # --- exercise 5 -----------------------------------------------------------------------------------
 
-_ALL, _QUARTER = 455, 113
 # What came out for 60 choices of a quarter, with 50 seeds each: 0.81 to 0.83, without noise 0.93 to
 # 0.98, and 0.93 for all. From seed to seed it varies by 0.08, so that 20 seeds suffice.
 _EXPECTED_ACCURACY = {

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy.special import logsumexp
 
-from course_lib import attacks, metrics
+from course_lib import accounting, attacks, metrics
 from course_lib.exercises import Between, Exercise, Near
 from course_lib.language import _
 
@@ -35,6 +35,21 @@ def check_true_label_logit(trial):
         _("The exponentials overflow or vanish. Take the largest logit out before you use exp."),
     )
     trial.mistake(
+        lambda z, label: z[label] - z.max() - np.log(np.exp(np.delete(z, label) - z.max()).sum()),
+        _(
+            "The largest of all logits is taken out. Where it is the label's own, the other "
+            "exponentials vanish: take the largest of the others."
+        ),
+    )
+    trial.mistake(
+        lambda z, label: z[label] - logsumexp(z[z != z[label]]),
+        _("Other logits that equal the label's are left out too. Leave out the label's alone."),
+    )
+    trial.mistake(
+        lambda z, label: z[label] - np.delete(z, label).sum(),
+        _("The sum of the other logits is taken off, not the log of the sum of exponentials."),
+    )
+    trial.mistake(
         _through_probabilities,
         _(
             "It goes through the probabilities, and p rounds to one or to zero. "
@@ -49,7 +64,7 @@ def check_true_label_logit(trial):
         lambda z, label: z[0] - logsumexp(z[1:]),
         _("The label is taken to be 0, whatever it is."),
     )
-    hand = [([2.0, 1.0, -1.0], 0), ([2.0, 1.0, -1.0], 2)]
+    hand = [([2.0, 1.0, -1.0], 0), ([2.0, 1.0, -1.0], 2), ([1.0, 3.0, 1.0], 2)]
     hand += [(5 * trial.rng.normal(size=10), int(trial.rng.integers(1, 10))) for _k in range(4)]
     wild = [([40.0, 0.0, 0.0], 0), ([-800.0, 0.0, 900.0], 0), ([900.0, 0.0, -800.0], 0)]
     for z, label in hand + wild:
@@ -67,7 +82,7 @@ def check_log_ratio(trial):
     """Try the ratio against the two normal densities written out, near and far from both."""
     trial.mistake(
         lambda phi_in, phi_out, observed: _log_ratio(phi_in, phi_out, observed, ddof=0),
-        _("The variances are divided by n; from a sample they are divided by n − 1."),
+        _("The variances are divided by n. Asked is n − 1."),
     )
     trial.mistake(
         lambda phi_in, phi_out, observed: _log_ratio(phi_out, phi_in, observed),
@@ -76,6 +91,10 @@ def check_log_ratio(trial):
     trial.mistake(
         lambda phi_in, phi_out, observed: np.exp(_log_ratio(phi_in, phi_out, observed)),
         _("This is the ratio itself; its logarithm is asked for."),
+    )
+    trial.mistake(
+        _quotient_of_logarithms,
+        _("One logarithm is divided by the other. The log of a ratio is their difference."),
     )
     trial.mistake(
         lambda phi_in, phi_out, observed: (
@@ -125,6 +144,14 @@ def _log_ratio(phi_in, phi_out, observed, ddof=1):
     return log_in - (_exponent(phi_out, observed, ddof) - _log_deviation(phi_out, ddof))
 
 
+def _quotient_of_logarithms(phi_in, phi_out, observed):
+    logs = [
+        _exponent(sample, observed) - _log_deviation(sample) - math.log(2 * math.pi) / 2
+        for sample in (phi_in, phi_out)
+    ]
+    return logs[0] / logs[1]
+
+
 def _with_variance_as_deviation(phi_in, phi_out, observed):
     parts = []
     for sample in (phi_in, phi_out):
@@ -161,13 +188,17 @@ def check_shadow_threshold(trial):
         lambda scores, members, alpha: _by_rank(scores[~members], alpha, 1),
         _("One score too far down: more than the share alpha lies above it."),
     )
-    trial.mistake(
+    for too_far_up in (
         lambda scores, members, alpha: _by_rank(scores[~members], alpha, -1),
-        _(
-            "One score too far up: a smaller threshold keeps to the share alpha, too, since "
-            "only scores above it count."
-        ),
-    )
+        lambda scores, members, alpha: np.quantile(scores[~members], 1 - alpha, method="higher"),
+    ):
+        trial.mistake(
+            too_far_up,
+            _(
+                "One score too far up: a smaller threshold keeps to the share alpha, too, since "
+                "only scores above it count."
+            ),
+        )
     trial.mistake(
         lambda scores, members, alpha: _smallest(scores[~members], alpha, ties_pass=True),
         _(
@@ -248,15 +279,28 @@ def check_batch_epsilon(trial):
         inputs = {"batch_size": batch_size, "n": n, "epochs": epochs}
         expected = _mechanism(1 / batches, batches * epochs)
         one_epoch = _mechanism(1 / batches, batches)
+
+        def with_epsilon(found, right=expected):
+            return *right[:2], Near(found, 2e-3 * found)
+
         trial.case(
             inputs,
             expected,
             rtol=2e-3,
             mistakes=[
+                (with_epsilon(one_epoch[2]), _("This is the ε of one epoch.")),
                 (
-                    (*expected[:2], Near(one_epoch[2], 2e-3 * one_epoch[2])),
-                    _("This is the ε of one epoch."),
-                )
+                    lambda size, n, epochs, batches=batches, as_result=with_epsilon: as_result(
+                        accounting.epsilon(1 / batches, 1.0, batches * epochs, _DELTA)
+                    ),
+                    _("The noise multiplier and the sampling rate have changed places."),
+                ),
+                (
+                    lambda size, n, epochs, batches=batches, as_result=with_epsilon: as_result(
+                        accounting.epsilon(1.0, 1 / batches, batches * epochs, _DELTA, "prv")
+                    ),
+                    _("This is the PRV accountant's value. The exercise asks for RDP."),
+                ),
             ],
         )
 
@@ -299,6 +343,19 @@ def check_tpr_with_shadows(trial):
     trial.mistake(
         lambda PHI, IN, k: metrics.attack_metrics(PHI[: k + 1], IN[: k + 1])["tpr_1"],
         _("This is the loss attack: φ itself, without any shadow."),
+    )
+    trial.mistake(
+        lambda PHI, IN, k: np.mean(
+            [
+                metrics.attack_metrics(scores, own)["tpr_1"]
+                for scores, own in zip(
+                    attacks.lira_scores_all(PHI[: k + 1], IN[: k + 1], online=True, fixed_var=True),
+                    IN[: k + 1],
+                    strict=True,
+                )
+            ]
+        ),
+        _("This is the mean of one TPR for each target. Pool all scores, and take one TPR."),
     )
     trial.mistake(_tpr_of_the_first, _("Only network 0 is attacked. Each of them is a target."))
     for key, sentence in (

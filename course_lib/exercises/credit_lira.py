@@ -7,7 +7,8 @@ import statistics
 
 import numpy as np
 from scipy.special import log_expit
-from scipy.stats import ks_2samp
+from scipy.stats import ks_2samp, norm
+from sklearn.metrics import roc_curve
 
 from course_lib import metrics
 from course_lib.exercises import Exercise, Near
@@ -181,6 +182,12 @@ def check_tpr(trial):
         1.0,
         about=_("With α = 1 every threshold is allowed, also one that calls everybody a member."),
     )
+    case(
+        [1000.0, 3.0, 2.5, 2.0, 1.0, 0.0],
+        [1, 1, 0, 0, 1, 0],
+        0.0,
+        about=_("The scores lie at very unequal distances here."),
+    )
     for _case in range(4):
         is_member = trial.rng.permutation(np.arange(14) < 6)
         # eight non-members: a multiple of an eighth is the same float however it is computed
@@ -236,6 +243,10 @@ def _tpr_mistakes():
             alpha,
         )
 
+    def of_fewer_points(scores, is_member, alpha):
+        fpr, tpr, _thresholds = roc_curve(is_member, scores)
+        return best(zip(fpr, tpr, strict=True), alpha)
+
     def by_quantile(scores, is_member, alpha):
         threshold = np.quantile(scores[~is_member], 1 - alpha)
         return (scores[is_member] >= threshold).mean()
@@ -274,6 +285,19 @@ def _tpr_mistakes():
                 "The threshold is a quantile of the non-members' scores. Where they are tied, or "
                 "the quantile itself is let through, its FPR may exceed α."
             ),
+        ),
+        (
+            of_fewer_points,
+            _(
+                "scikit-learn's roc_curve leaves out the thresholds on straight stretches of the "
+                "curve, unless it is called with drop_intermediate=False."
+            ),
+        ),
+        (
+            lambda scores, is_member, alpha: (
+                best(points(scores, is_member), alpha) * is_member.sum()
+            ),
+            _("This is the number of members found. The TPR is their share of all members."),
         ),
         (rate_of_others, _("This is the FPR of the best threshold. Asked is its TPR.")),
         (
@@ -365,6 +389,9 @@ def _offline_mistakes():
     def of_the_mean(observed, PHI, IN):
         return scores(observed, PHI, ~IN) * np.sqrt((~IN).sum(axis=0))
 
+    def of_all_records(observed, PHI, IN):
+        return (observed - PHI[~IN].mean()) / PHI[~IN].std(ddof=1)
+
     def zeros_left(observed, PHI, IN):
         kept = np.where(IN, 0.0, PHI)
         return (observed - kept.mean(axis=0)) / kept.std(axis=0, ddof=1)
@@ -408,6 +435,20 @@ def _offline_mistakes():
             _("The difference is divided by the mean's standard error, not by the spread of φ."),
         ),
         (
+            of_all_records,
+            _(
+                "All records share one mean and one standard deviation here: PHI_shadow indexed "
+                "by a matrix of True and False is one long vector. Asked is each record's own."
+            ),
+        ),
+        (
+            lambda observed, PHI, IN: norm.cdf(scores(observed, PHI, ~IN)),
+            _(
+                "This is the probability of a smaller φ, which the paper uses. Asked is the number "
+                "of standard deviations, from which it is computed."
+            ),
+        ),
+        (
             zeros_left,
             _("The shadows that have seen the record count as φ = 0. They must not count at all."),
         ),
@@ -441,17 +482,19 @@ def check_advantage(trial):
     for model, sentence in _advantage_mistakes():
         trial.mistake(model, sentence)
 
-    def case(phi_in, phi_out, share=None, n_shuffles=_SHUFFLES, **about):
+    def case(phi_in, phi_out, share=None, n_shuffles=_SHUFFLES, **options):
         phi_in, phi_out = np.array(phi_in, dtype=float), np.array(phi_out, dtype=float)
         rng = np.random.default_rng(int(trial.rng.integers(1_000)))
         inputs = {"phi_in": phi_in, "phi_out": phi_out, "rng": rng, "n_shuffles": n_shuffles}
         if share is None:
             share = Near(_share_of_deals(_smirnov, phi_in, phi_out), _MARGIN)
-        trial.case(inputs, (_smirnov(phi_in, phi_out), share), **about)
+        trial.case(inputs, (_smirnov(phi_in, phi_out), share), **options)
         return inputs
 
     # The numbers of values are powers of two: then every rate is a float without rounding, and
     # equal advantages are equal in whatever way they are computed.
+    replaced = _("The values are drawn with replacement. A shuffle uses each of them once.")
+    case([1.0], [0.0], mistakes=[((1.0, Near(0.25, _MARGIN)), replaced)])
     case([2.0, 3.0, 5.0, 7.0], [0.0, 1.0, 4.0, 6.0])
     case(
         [0.0, 1.0],
@@ -475,6 +518,7 @@ def check_advantage(trial):
         n_shuffles=50,
         about=_("Of all ways to deal these 48 values out, a single one separates them like this."),
     )
+    case([0.0, 5.0], [1.0, 2.0, 3.0, 4.0])
     for _case in range(2):
         inputs = case(trial.rng.integers(2, 7, 4), trial.rng.integers(0, 6, 4))
     if not trial.failed:
@@ -571,6 +615,16 @@ def _advantage_mistakes():
         share = 1 - _share_of_deals(advantage, phi_in, phi_out)
         return told_apart(phi_in, phi_out, advantage(phi_in, phi_out), share)
 
+    def in_halves(phi_in, phi_out, _rng, _n_shuffles):
+        values, own = np.append(phi_in, phi_out), advantage(phi_in, phi_out)
+        dealt = _ways_to_deal(values.size, values.size // 2)
+        reached = [advantage(values[first], values[~first]) > own - 1e-12 for first in dealt]
+        return told_apart(phi_in, phi_out, own, float(np.mean(reached)))
+
+    def number(phi_in, phi_out, _rng, n_shuffles):
+        share = _share_of_deals(advantage, phi_in, phi_out)
+        return advantage(phi_in, phi_out), Near(n_shuffles * share, n_shuffles * _MARGIN)
+
     def one_more(phi_in, phi_out, _rng, n_shuffles):
         share = _share_of_deals(advantage, phi_in, phi_out)
         return advantage(phi_in, phi_out), (share * n_shuffles + 1) / (n_shuffles + 1)
@@ -589,6 +643,14 @@ def _advantage_mistakes():
             _(
                 "The record's own advantage is counted as one more shuffle. That is good practice "
                 "in a test. Asked here is the plain share of the shuffles."
+            ),
+        ),
+        (number, _("This is the number of the shuffles. Asked is their share of n_shuffles.")),
+        (
+            in_halves,
+            _(
+                "Each shuffle is cut in the middle. As many values as phi_in has belong to the "
+                "first group."
             ),
         ),
         (

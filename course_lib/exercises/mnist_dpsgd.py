@@ -43,6 +43,14 @@ def _wrong_ceilings():
             _("max keeps the larger of the two: a cut-off at 1 takes the smaller."),
         ),
         (lambda e, d, f: min(1.0, math.exp(e) * f), _("δ is left out.")),
+        (
+            lambda e, d, f: min(1.0, math.exp(e) * f + 1e-5),
+            _("δ is the notebook's. Use the delta that your function is given."),
+        ),
+        (
+            lambda e, d, f: min(1.0, math.exp(e * f) + d),
+            _("The FPR stands in the exponent. It is a factor beside e^ε."),
+        ),
         (lambda e, d, f: min(1.0, math.exp(e) * (f + d)), _("δ stands outside of the factor e^ε.")),
         (lambda e, d, f: min(1.0, math.exp(e) * f - d), _("δ is subtracted: it is added.")),
         (
@@ -221,7 +229,8 @@ def check_epsilon_after(trial, sampling_rate, delta):
         trial.mistake(model, sentence)
     expected = _rdp_epsilon(sampling_rate, delta)
     for steps in (300, 600, int(trial.rng.integers(1, 100)), int(trial.rng.integers(1000, 5000))):
-        trial.case({"steps": steps}, expected(steps), rtol=1e-4)
+        # RDP over other orders of the Rényi divergence differs by less than that.
+        trial.case({"steps": steps}, expected(steps), rtol=2e-3)
 
 
 def _rdp_epsilon(sampling_rate, delta):

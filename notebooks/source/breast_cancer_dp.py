@@ -1558,7 +1558,7 @@ for name, label in compared_labels.items():
 ex.check(1, smallest_epsilon)
 
 # %% [markdown] id="exercise-attack"
-# **Exercise 2: attack a DP-SGD model.** Train it with `train_dpsgd` on the training patients, score *all* patients (`A_all`, `y_all`) by the confidence in their true class, and return AUC and Gini. Is the model at ε = 8 easier to attack than the one at ε = 1? One seed cannot answer that: average over several.
+# **Exercise 2: attack a DP-SGD model.** Train it with `train_dpsgd` on the training patients, score *all* patients (`A_all`, `y_all`) by the confidence in their true class, and return AUC and Gini. Is the model at ε = 8 easier to attack than the one at ε = 1? One call has one seed, and cannot answer that: average several calls.
 
 
 # %% id="attack-dpsgd" tags=["exercise-2"]
@@ -1583,7 +1583,7 @@ for epsilon in (1, 8):
 ex.check(2, attack_dpsgd, trainer=train_dpsgd, rows=A_all, labels=y_all, n_members=n)
 
 # %% [markdown] id="exercise-proportion"
-# **Exercise 3: a private proportion.** `flags` says for each patient whether they have a property. Release the proportion by the Laplace mechanism `draws` times, under replace-one with public $n$, and return the mean absolute error. First: what is the sensitivity of a proportion, and which value should come out, by theory?
+# **Exercise 3: a private proportion.** `flags` says for each of $n$ patients whether they have a property. Release the proportion by the Laplace mechanism `draws` times, under replace-one with public $n$, the length of `flags`, and return the mean absolute error. First: what is the sensitivity of a proportion, and which value should come out, by theory?
 
 
 # %% id="proportion-error" tags=["exercise-3"]
@@ -1604,7 +1604,7 @@ print(f"mean absolute error of the share of malignant tumours at ε = 0.5: {answ
 ex.check(3, proportion_error)
 
 # %% [markdown] id="exercise-noise"
-# **Exercise 4: how much noise for ε = 1?** Ask the exact accountant which noise multiplier our training (full batches, the same δ) needs for a given ε, adjacency and number of steps. Before you run it for twice as many steps: by what factor will $z$ grow?
+# **Exercise 4: how much noise for ε = 1?** Ask the exact accountant which noise multiplier our training (full batches, the same δ) needs for a given ε, adjacency and number of steps. (`accounting.noise_multiplier(epsilon, sampling_rate, steps, delta, accountant, adjacency)`.) Before you run it for twice as many steps: by what factor will $z$ grow?
 
 
 # %% id="noise-for" tags=["exercise-4"]

@@ -321,7 +321,27 @@ def asked(**changed):
     return answer
 
 
+def scores_as_a_curve(noise_multiplier, seed):
+    weights = NB["train_dpsgd"](NB["A_train"], NB["y_train"], noise_multiplier, seed)
+    score = own_class(NB["probability"](NB["A_all"], weights), NB["y_all"])
+    return metrics.auc(score, NB["is_member"]), metrics.gini(score, NB["is_member"])
+
+
+def told_by_diagnosis(noise_multiplier, seed):
+    weights = NB["train_dpsgd"](NB["A_train"], NB["y_train"], noise_multiplier, seed)
+    found = roc_auc_score(NB["y_all"], NB["probability"](NB["A_all"], weights))
+    return found, 2 * found - 1
+
+
+def scaled_to_the_flagged(flags, epsilon, draws, rng):
+    return np.abs(rng.laplace(0, 1 / (flags.sum() * epsilon), draws)).mean()
+
+
 WRONG = [
+    (2, scores_as_a_curve, "is: metrics.auc and metrics.gini take"),
+    (2, told_by_diagnosis, "benign from malignant"),
+    (3, scaled_to_the_flagged, "is: The result is too large by a factor"),
+    (3, released(lambda n, epsilon: 1 / (455 * epsilon)), "is: The number of all training"),
     (1, lambda e, a, t: min((x for x, y in zip(e, a, strict=True) if y > t), default=None), ">="),
     (1, lambda e, a, t: next((x for x, y in zip(e, a, strict=True) if y >= t), None), "smallest"),
     (1, lambda e, a, t: max((x for x, y in zip(e, a, strict=True) if y >= t), default=None), "lar"),
@@ -372,6 +392,12 @@ WRONG = [
     (4, asked(adjacency="add/remove"), "always add/remove"),
     (4, asked(adjacency="replace-one"), "always replace-one"),
     (4, asked(steps=30), "always 30"),
+    (4, lambda e, a, steps: accounting.noise_multiplier(e, 1, steps, 1e-5), "Give the function"),
+    (
+        4,
+        lambda e, a, steps: asked()(e, a, steps) * (2 if a == "replace-one" else 1),
+        "is: Δ = 2C is counted twice",
+    ),
     (4, asked(steps=1), "for one step only"),
     (4, lambda e, a, steps: steps * asked(steps=1)(e, a, steps), "√T"),
     (4, asked(epsilon=1), "always the one for ε = 1"),

@@ -142,6 +142,27 @@ def batches_of(batch_size, n):
     return math.ceil(n / batch_size)
 
 
+def largest_of_all_taken_out(z, label):
+    with np.errstate(divide="ignore"):
+        return z[label] - z.max() - np.log(np.exp(np.delete(z, label) - z.max()).sum())
+
+
+def by_prv(batch_size, n=25_000, epochs=30):
+    rate, steps = 1 / batches_of(batch_size, n), batches_of(batch_size, n) * epochs
+    return rate, steps, accounting.epsilon(1.0, rate, steps, DELTA, accountant="prv")
+
+
+def places_changed(batch_size, n=25_000, epochs=30):
+    rate, steps = 1 / batches_of(batch_size, n), batches_of(batch_size, n) * epochs
+    return rate, steps, accounting.epsilon(rate, 1.0, steps, DELTA)
+
+
+def mean_of_targets(PHI, IN, k):
+    scores = attacks.lira_scores_all(PHI[: k + 1], IN[: k + 1], online=True, fixed_var=True)
+    found = [metrics.attack_metrics(scores[t], IN[t])["tpr_1"] for t in range(k + 1)]
+    return np.mean(found)
+
+
 WRONG = [
     (1, lambda z, label: z[label] - logsumexp(z), "left out of the sum"),
     (1, lambda z, label: logsumexp(np.delete(z, label)) - z[label], "sign is turned"),
@@ -154,6 +175,9 @@ WRONG = [
     (1, softmax_form, "rounds to one"),
     (1, lambda z, label: z[label] - np.delete(z, label).mean(), "mean of the other logits"),
     (1, lambda z, label: z[0] - logsumexp(z[1:]), "taken to be 0"),
+    (1, lambda z, label: z[label] - np.delete(z, label).sum(), "is: The sum of the other"),
+    (1, lambda z, label: z[label] - logsumexp(z[z != z[label]]), "is: Other logits that equal"),
+    (1, largest_of_all_taken_out, "is: The largest of all logits"),
     (1, lambda z, label: 1.0, "The number is another"),
     (1, lambda z, label: float("nan"), "NaN"),
     (1, lambda z, label: z, "array of shape (3,)"),
@@ -180,6 +204,13 @@ WRONG = [
         "square root",
     ),
     (2, ratio_of_densities, "round to zero"),
+    (
+        2,
+        lambda i, o, x: (
+            norm.logpdf(x, i.mean(), i.std(ddof=1)) / norm.logpdf(x, o.mean(), o.std(ddof=1))
+        ),
+        "is: One logarithm is divided by the other",
+    ),
     (2, lambda i, o, x: 1.0, "The number is another"),
     (2, lambda i, o, x: norm.logpdf(x, i, i.std()), "array of shape"),
     (2, lambda i, o, x: norm.logpdf(x), "The number is another"),
@@ -194,6 +225,11 @@ WRONG = [
         lambda s, m, alpha: min(v for v in [*s[~m], np.inf] if (s[~m] >= v).mean() <= alpha),
         "expected:",
     ),
+    (
+        3,
+        lambda s, m, alpha: np.quantile(s[~m], 1 - alpha, method="higher"),
+        "is: One score too far",
+    ),
     (3, lambda s, m, alpha: 0.93, "The number is another"),
     (3, lambda s, m, alpha: None, "waiting"),
     (3, lambda s, m, alpha: [np.quantile(row, 1 - alpha) for row in s], "a list"),
@@ -207,6 +243,8 @@ WRONG = [
     (4, lambda b, n=25_000, e=30: accounting.epsilon(1.0, b / n, 2_940, DELTA), "3 values"),
     (4, lambda b, n=25_000, e=30: (1 / batches_of(b, n), float("nan"), 1.0), "NaN"),
     (4, lambda b: 3.55, "cannot take them"),
+    (4, by_prv, "This is the PRV accountant's value"),
+    (4, places_changed, "have changed places"),
     (5, lambda PHI, IN, k: bench(PHI[:k], IN[:k]), "k + 1 networks"),
     (5, lambda PHI, IN, k: bench(PHI, IN), "whatever k is"),
     (5, lambda PHI, IN, k: bench(PHI[: k + 1], IN[: k + 1], fixed_var=False), "of its own"),
@@ -225,6 +263,7 @@ WRONG = [
         )["tpr_1"],
         "Only network 0",
     ),
+    (5, mean_of_targets, "is: This is the mean of one TPR for each target"),
     (5, lambda PHI, IN, k: 0.25, "The number is another"),
     (5, lambda PHI, IN, k: bench(PHI[: k + 1].T, IN[: k + 1].T), "yours:"),
 ]

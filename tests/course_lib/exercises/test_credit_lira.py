@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy.special import expit, log_expit
+from scipy.stats import norm
 from sklearn.metrics import roc_curve
 from threadpoolctl import threadpool_limits
 
@@ -292,6 +293,17 @@ def members_first(scores, is_member, alpha):
     return one_by_one(is_member, np.lexsort((~is_member, -scores)), alpha)
 
 
+def with_fewer_points(scores, is_member, alpha):
+    fpr, tpr, _thresholds = roc_curve(is_member, scores)
+    return tpr[fpr <= alpha].max()
+
+
+def on_a_grid(scores, is_member, alpha):
+    grid = np.linspace(scores.min(), scores.max(), 100)
+    called = [scores >= threshold for threshold in grid]
+    return max((c[is_member].mean() for c in called if c[~is_member].mean() <= alpha), default=0.0)
+
+
 def z_score(observed, PHI, chosen, ddof=1):
     kept = np.where(chosen, PHI, np.nan)
     return (observed - np.nanmean(kept, axis=0)) / np.nanstd(kept, axis=0, ddof=ddof)
@@ -348,6 +360,14 @@ def with_replacement(rng, values):
 
 
 KS = attacks.ks_advantage
+
+
+def cut_in_the_middle(phi_in, phi_out, rng, n_shuffles):
+    values, measured = np.append(phi_in, phi_out), KS(phi_in, phi_out)
+    halves = (np.array_split(rng.permutation(values), 2) for _shuffle in range(n_shuffles))
+    return measured, np.mean([KS(a, b) > measured - 1e-12 for a, b in halves])
+
+
 WRONG = [
     (1, lambda t, A, y: (A @ t, loss_of(A @ t)), "label is left out"),
     (1, lambda t, A, y: (-phi_of(t, A, y), loss_of(-phi_of(t, A, y))), "wrong way round"),
@@ -361,7 +381,7 @@ WRONG = [
     (1, over_both_branches, "overflow"),
     (1, infinite_in_silence, "not infinite"),
     (1, relabels_in_place, "changed its input y"),
-    (1, lambda t, A, y: phi_of(t, A, y), "Value 1 of 2"),
+    (1, lambda t, A, y: phi_of(t, A, y), "2 values are expected, and a NumPy array came"),
     (1, lambda t, A, y: tuple(v[:, None] for v in by_logaddexp(t, A, y)), "shape"),
     (1, lambda t, A, y: (np.array([1000.0, -1000.0]), np.array([0.0, 1000.0])), "expected"),
     (1, lambda t, A, y: (phi_of(t, A, y) * np.nan, loss_of(phi_of(t, A, y))), "NaN"),
@@ -374,6 +394,9 @@ WRONG = [
     (2, lambda s, m, a: by_sklearn(s, m, a) * m.mean(), "divided by all records"),
     (2, lambda s, m, a: by_sklearn(s, m, a) or None, "None came"),
     (2, lambda s, m, a: a, "This is α itself"),
+    (2, with_fewer_points, "is: scikit-learn's roc_curve leaves out"),
+    (2, lambda s, m, a: by_sklearn(s, m, a) * m.sum(), "is: This is the number of members"),
+    (2, on_a_grid, "at very unequal distances"),
     (2, lambda s, m, a: 0.0553, "expected: 0.5"),  # the published rate
     (2, lambda s, m, a: math.nan, "NaN"),
     (2, lambda s, m, a: s[m] >= s.max(), "One number is expected"),
@@ -386,7 +409,8 @@ WRONG = [
     (3, lambda o, P, IN: o - np.nanmean(np.where(IN, np.nan, P), axis=0), "not divided"),
     (3, zeros_for_seen, "count as φ = 0"),
     (3, wipes_out, "changed its input PHI_shadow"),
-    (3, lambda o, P, IN: (o - P[~IN].mean()) / P[~IN].std(ddof=1), "entries differ"),
+    (3, lambda o, P, IN: (o - P[~IN].mean()) / P[~IN].std(ddof=1), "is one long vector"),
+    (3, lambda o, P, IN: norm.cdf(z_score(o, P, ~IN)), "is: This is the probability"),
     (3, lambda o, P, IN: (o - P.mean(axis=1)) / P.std(axis=1, ddof=1), "ValueError"),
     (3, lambda o, P, IN: z_score(o, P, ~IN).mean(), "NumPy array is expected"),
     (3, lambda o, P, IN: np.zeros(len(o)), "entries differ"),
@@ -399,12 +423,14 @@ WRONG = [
     (4, judged_by(lambda a, b: (1 + KS(a, b)) / 2), "balanced accuracy"),
     (4, judged_by(lambda a, b: a.mean() - b.mean()), "difference of the two means"),
     (4, judged_by(area), "This is the AUC"),
-    (4, judged_by(KS, shuffle=with_replacement), "Value 2 of 2"),
+    (4, judged_by(KS, shuffle=with_replacement), "drawn with replacement"),
+    (4, cut_in_the_middle, "is: Each shuffle is cut in the middle"),
+    (4, judged_by(KS, share=sum), "number of the shuffles"),
     (4, always_two_hundred, "fortieths"),
     (4, never_shuffles, "shuffle with rng"),
     (4, shuffles_elsewhere, "come from elsewhere"),
     (4, lambda i, o, rng, n: KS(i, o), "2 values are expected"),
-    (4, lambda i, o, rng, n: (0.765625, 0.0), "expected: (0."),  # what the notebook gives
+    (4, lambda i, o, rng, n: (0.765625, 0.0), "expected: (1.0, 0.5"),  # what the notebook gives
     (4, lambda i, o, rng, n: (KS(i, o), math.nan), "NaN"),
     (4, lambda i, o: KS(i, o), "cannot take them"),
     (5, lambda pool: found_by_lira(400), "about what a pool of 400 gives"),

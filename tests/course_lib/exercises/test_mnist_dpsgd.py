@@ -176,6 +176,8 @@ WRONG_FUNCTIONS = [
         lambda e, d, f: min(1, math.exp(e) * f + d, 1 - math.exp(-e) * (1 - d - f)),
         "probably is: This is the sharper, two-sided ceiling",
     ),
+    (1, lambda e, d, f: min(1, math.exp(e) * f + 1e-5), "probably is: δ is the notebook's"),
+    (1, lambda e, d, f: min(1, math.exp(e * f) + d), "probably is: The FPR stands in the exponent"),
     (1, lambda e, d, f: 0.116, "yours:    0.116"),  # a figure from the lab's table
     (1, lambda e, d, f: 1.0, "expected: 0.5"),
     (1, lambda e, d, f: float("nan"), "The result is NaN"),
