@@ -84,9 +84,7 @@ def why_no_number(result):
 def expected_text(expected, digits=6):
     """Return what was expected as a message shows it."""
     if isinstance(expected, Near):
-        return _("{value}, give or take {margin}").format(
-            value=expected_text(expected.value, digits), margin=shown(expected.atol, digits)
-        )
+        return f"{expected_text(expected.value, digits)} ± {shown(expected.atol, digits)}"
     if isinstance(expected, Between):
         return _("between {low} and {high}").format(
             low=shown(expected.low, digits), high=shown(expected.high, digits)

@@ -205,9 +205,14 @@ def _tpr_mistakes():
             called = scores >= threshold
             yield called[~is_member].mean(), called[is_member].mean()
 
-    def one_after_another(scores, is_member, alpha):
+    def members_first(scores, is_member, alpha):
         # with the non-members first among equals it would come out right
-        ranked = is_member[np.lexsort((~is_member, -scores))]
+        return one_after_another(is_member[np.lexsort((~is_member, -scores))], alpha)
+
+    def as_given(scores, is_member, alpha):
+        return one_after_another(is_member[np.argsort(-scores, kind="stable")], alpha)
+
+    def one_after_another(ranked, alpha):
         tpr = np.cumsum(ranked) / ranked.sum()
         fpr = np.cumsum(~ranked) / (~ranked).sum()
         return best(zip(fpr, tpr, strict=True), alpha)
@@ -251,14 +256,13 @@ def _tpr_mistakes():
         threshold = np.quantile(scores[~is_member], 1 - alpha)
         return (scores[is_member] >= threshold).mean()
 
+    tied = _(
+        "Records with the same score are taken one after another. A threshold takes all of them or "
+        "none."
+    )
     return (
-        (
-            one_after_another,
-            _(
-                "Records with the same score are taken one after another, members first. A "
-                "threshold takes all of them or none."
-            ),
-        ),
+        (members_first, tied),
+        (as_given, tied),
         (
             strictly,
             _("An FPR equal to α is not let through: “at most” means <=, not <."),

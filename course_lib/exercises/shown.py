@@ -65,6 +65,8 @@ def _text(value, digits):
         return repr(value[:_LONGEST])
     if kind is float or issubclass(kind, np.number):
         return _number(value, digits)
+    if issubclass(kind, np.random.Generator):
+        return "np.random.default_rng(...)"
     if is_tensor(value):
         array = value.detach().cpu().numpy()
         return _("tensor {values}").format(values=_array(array, digits))

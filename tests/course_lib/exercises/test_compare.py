@@ -84,9 +84,9 @@ def test_tolerance_is_that_of_isclose():
 @pytest.mark.parametrize(
     ("expected", "says"),
     [
-        (Near(0.5, 0.01), "0.5, give or take 0.01"),
+        (Near(0.5, 0.01), "0.5 ± 0.01"),
         (Between(0.25, 1), "between 0.25 and 1"),
-        ((Near(0.5, 0.01), 2.0), "(0.5, give or take 0.01, 2.0)"),
+        ((Near(0.5, 0.01), 2.0), "(0.5 ± 0.01, 2.0)"),
         (ROWS, "[[1.0, 2.0], [3.0, 4.0]]"),
     ],
 )
@@ -111,6 +111,7 @@ def test_expected_is_shown_in_words(expected, says):
         (np.array([True, False]), "[True, False]"),
         (np.array([5, -10]), "[5, -10]"),
         (10**400, "a very large whole number"),
+        (np.random.default_rng(0), "np.random.default_rng(...)"),
     ],
 )
 def test_value_is_shown_as_a_student_writes_it(value, says):

@@ -304,6 +304,10 @@ def on_a_grid(scores, is_member, alpha):
     return max((c[is_member].mean() for c in called if c[~is_member].mean() <= alpha), default=0.0)
 
 
+def in_the_given_order(scores, is_member, alpha):
+    return one_by_one(is_member, np.argsort(-scores, kind="stable"), alpha)
+
+
 def z_score(observed, PHI, chosen, ddof=1):
     kept = np.where(chosen, PHI, np.nan)
     return (observed - np.nanmean(kept, axis=0)) / np.nanstd(kept, axis=0, ddof=ddof)
@@ -388,7 +392,8 @@ WRONG = [
     (2, lambda s, m, a: best_tpr(s, m, lambda fpr: fpr < a), "<=, not <"),
     (2, lambda s, m, a: best_tpr(s, m, lambda fpr: fpr <= a, np.greater), ">=, not with >"),
     (2, lambda s, m, a: best_tpr(-s, m, lambda fpr: fpr <= a), "speaks for a member"),
-    (2, members_first, "members first"),
+    (2, members_first, "is: Records with the same score are taken one after another"),
+    (2, in_the_given_order, "is: Records with the same score are taken one after another"),
     (2, lambda s, m, a: np.interp(a, *metrics.roc_curve(s, m)), "interpolated"),
     (2, lambda s, m, a: (s[m] >= np.quantile(s[~m], 1 - a)).mean(), "quantile"),
     (2, lambda s, m, a: by_sklearn(s, m, a) * m.mean(), "divided by all records"),
