@@ -257,16 +257,17 @@ class Trial:
         return call, case
 
     def _diagnosis(self, failing):
-        """What the mistake probably is: surer where it explains all that failed."""
+        """What the mistake probably is: surer where it explains all that failed.
+
+        A mistake that would have failed a case that passed is none of this function's.
+        """
         first, *others = failing
         passing = [case for case in self._cases if not case.faults]
         possible = []
         for mistake in first.mistakes:
-            if first.tells(mistake):
+            if first.tells(mistake) and all(case.tells(mistake) is None for case in passing):
                 possible.append(mistake)
-                if all(case.tells(mistake) for case in others) and all(
-                    case.tells(mistake) is None for case in passing
-                ):
+                if all(case.tells(mistake) for case in others):
                     return [_("What it probably is: {sentence}").format(sentence=mistake[1])]
         if possible:
             said = _("What it may be, from this case alone: {sentence}")
