@@ -43,8 +43,9 @@ number, array, text, True or False, None, or a tuple or dict of these; ``Near(va
 ``Between(low, high)`` may stand at any place in it, for what is random. A known mistake is a
 function of the same inputs, or, in ``case(..., mistakes=[(value, sentence)])``, its result; where
 it gives what is right it says nothing. It is named only if it would fail in no case that passed,
-and called probable only if it explains all cases that failed. A random generator among the inputs is copied anew for each call, models' included.
-``call(inputs)`` returns the result where a case cannot say what is wanted;
+and called probable only if it explains all cases that failed. A random generator among
+the inputs is copied anew for each call, models' included. ``call(inputs)``
+returns the result where a case cannot say what is wanted;
 ``require(condition, sentence, inputs)`` then judges it. ``no_warnings=True`` makes a
 RuntimeWarning a fault.
 

@@ -642,11 +642,13 @@ def _reason_for_quarter(measured):
     """What a mean outside of the range probably is."""
     if isinstance(measured, float | np.floating) and 0.89 < measured < 0.95:
         return _(
-            "This is about what all patients give. Are only n_patients rows passed to train_dpsgd, "
-            "which divides by the number of the rows it gets?"
+            "All patients give about this, and now and then a single seed does. Are only "
+            "n_patients rows passed to train_dpsgd, and is it the mean over all SEEDS?"
         )
-    if isinstance(measured, float | np.floating) and measured >= 0.95:
+    if isinstance(measured, float | np.floating) and 0.95 <= measured <= 1:
         return _("This is about what training without noise gives. Is the noise passed on?")
+    if isinstance(measured, float | np.floating) and measured > 1:
+        return _("An accuracy is a share, from 0 to 1, and no percentage.")
     return _(
         "A mean over few seeds may lie outside: from seed to seed the accuracy varies by 0.08. "
         "Take the mean over all SEEDS, of the accuracy on the test patients, at the lab's "
