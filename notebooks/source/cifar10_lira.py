@@ -347,7 +347,7 @@ print(f"{attacks.label_logit_from_logits([[17.0, 0.0, 0.0]], [0])[0]:.3f}")
 correct = Z.argmax(2) == y
 acc_train = np.array([hits[i].mean() for hits, i in zip(correct, IN, strict=True)])
 acc_test = (logits_of(plain, X_test).argmax(2) == y_test).mean(axis=1)
-print(f"accuracy on members {acc_train.mean():.3f}, on test images {acc_test.mean():.3f} (means)")
+print(f"accuracy on members {acc_train.mean():.1%}, on test images {acc_test.mean():.1%} (means)")
 lab.record(
     alone_difference=alone_difference,
     acc_train=acc_train.mean(),
@@ -827,7 +827,7 @@ for prefix, (population, membership, settings, which, accuracy) in kinds.items()
         {f"{prefix}_acc_test": accuracy.mean(), f"{prefix}_acc_test_sd": accuracy.std(ddof=1)}
     )
     kind_scores = attacks.lira_scores_all(PHI_OF[prefix], membership, online=True, fixed_var=True)
-    title = f"{kind_labels[prefix]}: accuracy {accuracy.mean():.3f}, online LiRA, fixed variance"
+    title = f"{kind_labels[prefix]}: accuracy {accuracy.mean():.1%}, online LiRA, fixed variance"
     attacked[prefix] = judge(kind_scores, membership, f"{prefix}_fixed", title=title)
     kind_scores = attacks.lira_scores_all(PHI_OF[prefix], membership, online=False, fixed_var=True)
     title = f"{kind_labels[prefix]}: offline LiRA, fixed variance"
@@ -908,10 +908,10 @@ lab.claim(
 # %% [markdown] id="dp-reading"
 # | training | accuracy on members | on test images | TPR at {{ fpr_01:.1% }} FPR, online | AUC, online | AUC, offline |
 # |---|---|---|---|---|---|
-# | ordinary, {{ n_dp:d }} networks | {{ few_acc_train:.3f }} | {{ few_acc_test:.3f }} | {{ few_fixed_tpr_01:.2% }} [{{ few_fixed_tpr_01_lo:.2% }}, {{ few_fixed_tpr_01_hi:.2% }}] | {{ few_fixed_auc:.3f }} [{{ few_fixed_auc_lo:.3f }}, {{ few_fixed_auc_hi:.3f }}] | {{ few_offline_auc:.3f }} [{{ few_offline_auc_lo:.3f }}, {{ few_offline_auc_hi:.3f }}] |
-# | the same, stopped after epoch {{ stopped_epoch:d }} | {{ stopped_acc_train:.3f }} | {{ stopped_acc_test:.3f }} | {{ stopped_fixed_tpr_01:.2% }} [{{ stopped_fixed_tpr_01_lo:.2% }}, {{ stopped_fixed_tpr_01_hi:.2% }}] | {{ stopped_fixed_auc:.3f }} [{{ stopped_fixed_auc_lo:.3f }}, {{ stopped_fixed_auc_hi:.3f }}] | {{ stopped_offline_auc:.3f }} [{{ stopped_offline_auc_lo:.3f }}, {{ stopped_offline_auc_hi:.3f }}] |
-# | clipped, no noise | {{ clipped_acc_train:.3f }} | {{ clipped_acc_test:.3f }} | {{ clipped_fixed_tpr_01:.2% }} [{{ clipped_fixed_tpr_01_lo:.2% }}, {{ clipped_fixed_tpr_01_hi:.2% }}] | {{ clipped_fixed_auc:.3f }} [{{ clipped_fixed_auc_lo:.3f }}, {{ clipped_fixed_auc_hi:.3f }}] | {{ clipped_offline_auc:.3f }} [{{ clipped_offline_auc_lo:.3f }}, {{ clipped_offline_auc_hi:.3f }}] |
-# | DP-SGD, ε = {{ dp_eps_prv:.2f }} | {{ dp_acc_train:.3f }} | {{ dp_acc_test:.3f }} | {{ dp_fixed_tpr_01:.2% }} [{{ dp_fixed_tpr_01_lo:.2% }}, {{ dp_fixed_tpr_01_hi:.2% }}] | {{ dp_fixed_auc:.3f }} [{{ dp_fixed_auc_lo:.3f }}, {{ dp_fixed_auc_hi:.3f }}] | {{ dp_offline_auc:.3f }} [{{ dp_offline_auc_lo:.3f }}, {{ dp_offline_auc_hi:.3f }}] |
+# | ordinary, {{ n_dp:d }} networks | {{ few_acc_train:.1% }} | {{ few_acc_test:.1% }} | {{ few_fixed_tpr_01:.2% }} [{{ few_fixed_tpr_01_lo:.2% }}, {{ few_fixed_tpr_01_hi:.2% }}] | {{ few_fixed_auc:.3f }} [{{ few_fixed_auc_lo:.3f }}, {{ few_fixed_auc_hi:.3f }}] | {{ few_offline_auc:.3f }} [{{ few_offline_auc_lo:.3f }}, {{ few_offline_auc_hi:.3f }}] |
+# | the same, stopped after epoch {{ stopped_epoch:d }} | {{ stopped_acc_train:.1% }} | {{ stopped_acc_test:.1% }} | {{ stopped_fixed_tpr_01:.2% }} [{{ stopped_fixed_tpr_01_lo:.2% }}, {{ stopped_fixed_tpr_01_hi:.2% }}] | {{ stopped_fixed_auc:.3f }} [{{ stopped_fixed_auc_lo:.3f }}, {{ stopped_fixed_auc_hi:.3f }}] | {{ stopped_offline_auc:.3f }} [{{ stopped_offline_auc_lo:.3f }}, {{ stopped_offline_auc_hi:.3f }}] |
+# | clipped, no noise | {{ clipped_acc_train:.1% }} | {{ clipped_acc_test:.1% }} | {{ clipped_fixed_tpr_01:.2% }} [{{ clipped_fixed_tpr_01_lo:.2% }}, {{ clipped_fixed_tpr_01_hi:.2% }}] | {{ clipped_fixed_auc:.3f }} [{{ clipped_fixed_auc_lo:.3f }}, {{ clipped_fixed_auc_hi:.3f }}] | {{ clipped_offline_auc:.3f }} [{{ clipped_offline_auc_lo:.3f }}, {{ clipped_offline_auc_hi:.3f }}] |
+# | DP-SGD, ε = {{ dp_eps_prv:.2f }} | {{ dp_acc_train:.1% }} | {{ dp_acc_test:.1% }} | {{ dp_fixed_tpr_01:.2% }} [{{ dp_fixed_tpr_01_lo:.2% }}, {{ dp_fixed_tpr_01_hi:.2% }}] | {{ dp_fixed_auc:.3f }} [{{ dp_fixed_auc_lo:.3f }}, {{ dp_fixed_auc_hi:.3f }}] | {{ dp_offline_auc:.3f }} [{{ dp_offline_auc_lo:.3f }}, {{ dp_offline_auc_hi:.3f }}] |
 #
 # After DP-SGD this attack finds hardly more than chance: {{ dp_fixed_tpr_01:.2% }} at an FPR of {{ fpr_01:.1% }}, where ordinary training with as many shadows leaves {{ few_fixed_tpr_01:.2% }}. And the accuracy falls, from {{ few_acc_test:.1% }} to {{ dp_acc_test:.1% }}. Not all of that is the noise: the same training without it reaches {{ clipped_acc_test:.1% }}. The rest of the fall is clipping, and a shorter training with fewer and larger steps.
 #

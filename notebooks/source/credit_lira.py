@@ -873,7 +873,7 @@ lab.claim(
 )
 
 # %% [markdown] id="outlier-reading"
-# With the outcome that models without the record expect, the mean advantage is {{ ks_outlier_expected:.2f }}, with the null at {{ outlier_null_q95:.2f }}. With the opposite outcome it is {{ ks_outlier:.2f }}. *These outliers are at risk when they contradict the model*, not because they lie far out. What agrees with it, the model has learned from others.
+# With the outcome that models without the record expect, the mean advantage is {{ ks_outlier_expected:.2f }}. (Under shuffled memberships at least 95% of the advantages lie below {{ outlier_null_q95:.2f }}.) With the opposite outcome the mean is {{ ks_outlier:.2f }}. *These outliers are at risk when they contradict the model*, not because they lie far out. What agrees with it, the model has learned from others.
 
 # %% [markdown] id="copies-idea"
 # ### Duplicated records

@@ -439,7 +439,7 @@ plots.show(
 #
 # $$\Pr[\text{training on } D \text{ ends in } S] \;\le\; e^{\varepsilon} \Pr[\text{training on } D' \text{ ends in } S] + \delta .$$
 #
-# Neighbours differ in one record. So whether you took part changes the probability of anything that follows by a factor of at most $e^\varepsilon$, up to the additive slack δ. At ε = 0 the two cases cannot be told apart. At ε = 1 the factor is just under three. At ε = 20 it is half a billion, and one may ask what such a promise is worth. Section 7 does.
+# Neighbours differ in one record. So whether you took part changes the probability of anything that follows by a factor of at most $e^\varepsilon$, up to the additive slack δ. At ε = 0 and δ = 0 the two cases cannot be told apart. At ε = 1 the factor is just under three. At ε = 20 it is half a billion, and one may ask what such a promise is worth. Section 7 does.
 #
 # DP-SGD (Abadi et al. 2016) gets there with three changes to ordinary training. In each step:
 #
