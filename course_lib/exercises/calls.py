@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import inspect
+import io
 import linecache
 import sys
 import warnings
@@ -157,14 +158,14 @@ def _is_same(before, after):
     return True
 
 
-class _Sink:
-    """Takes whatever is printed and keeps nothing, so that an endless loop fills no memory."""
+class _Sink(io.TextIOBase):
+    """Takes whatever is printed and keeps nothing, so that an endless loop fills no memory.
+
+    In all else it is a file: libraries that are imported meanwhile may keep it, and close it.
+    """
 
     def write(self, text):
         return len(text)
-
-    def flush(self):
-        pass
 
 
 @contextlib.contextmanager

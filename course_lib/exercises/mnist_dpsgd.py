@@ -39,6 +39,10 @@ def _wrong_ceilings():
             _("The bound is not cut off at 1. No rate is larger than 1."),
         ),
         (
+            lambda e, d, f: min(1.0, math.exp(e) * f) + d,
+            _("δ is added after the cut-off, so that the sum may be larger than 1."),
+        ),
+        (
             lambda e, d, f: max(1.0, math.exp(e) * f + d),
             _("max keeps the larger of the two: a cut-off at 1 takes the smaller."),
         ),
@@ -160,6 +164,10 @@ def _wrong_clippings():
             _("The rows are cut to length 1, whatever max_norm is."),
         ),
         (
+            lambda g, c: np.where(lengths(g, axis=1) > c, g / lengths(g, axis=1), g),
+            _("The rows are cut to length 1, whatever max_norm is."),
+        ),
+        (
             lambda g, c: g / np.maximum(1.0, lengths(g, axis=1)),
             _("The rows are cut to length 1, whatever max_norm is."),
         ),
@@ -228,9 +236,10 @@ def check_epsilon_after(trial, sampling_rate, delta):
     for model, sentence in wrong:
         trial.mistake(model, sentence)
     expected = _rdp_epsilon(sampling_rate, delta)
-    for steps in (300, 600, int(trial.rng.integers(1, 100)), int(trial.rng.integers(1000, 5000))):
-        # RDP over other orders of the Rényi divergence differs by less than that.
-        trial.case({"steps": steps}, expected(steps), rtol=2e-3)
+    for steps in (300, 600, int(trial.rng.integers(1, 40)), int(trial.rng.integers(1000, 5000))):
+        # The default orders of Google's library give up to half a percent more. Below 40 steps one
+        # step more or less is seen all the same.
+        trial.case({"steps": steps}, expected(steps), rtol=6e-3)
 
 
 def _rdp_epsilon(sampling_rate, delta):
@@ -371,7 +380,10 @@ def _why_moved(moved):
     if 2 < moved < 3:
         return _("That is what training without noise gives. The exercise asks for σ = 1.")
     if 15 < moved < 16.5:
-        return _("That is what another first network gives. The exercise asks for the seed 0.")
+        return _(
+            "Another first network gives that, and so does C = 0.2. The exercise asks for the seed "
+            "0 and for C = 0.1."
+        )
     return _(
         "It is nearly all noise, in proportion to σ, C, the learning rate and the square root of "
         "the number of steps. The range is that of C = 0.1 and σ = 1, from seed 0. With other "

@@ -116,6 +116,14 @@ def _on_each_row(gradients, max_norm):
     return np.array(rows)
 
 
+def _by_googles_library(steps):
+    import dp_accounting
+    from dp_accounting.rdp import RdpAccountant
+
+    step = dp_accounting.PoissonSampledDpEvent(0.05, dp_accounting.GaussianDpEvent(1.0))
+    return RdpAccountant().compose(step, steps).get_epsilon(1e-5)
+
+
 def _as_opacus_does(gradients, max_norm):
     lengths = np.linalg.norm(gradients, axis=1)
     return gradients * np.minimum(1, max_norm / (lengths + 1e-6))[:, None]
@@ -130,6 +138,7 @@ def _as_opacus_does(gradients, max_norm):
         (2, _as_opacus_does),
         (2, lambda g, c: g / np.maximum(1, np.sqrt((g**2).sum(1, keepdims=True)) / c)),
         (3, lambda steps: np.float64(accounting.epsilon(1, 0.05, steps, 1e-5))),
+        (3, _by_googles_library),
         (4, {**HALF, "cal_tpr_1": np.float64(0.12)}),
     ],
 )
@@ -178,6 +187,7 @@ WRONG_FUNCTIONS = [
     ),
     (1, lambda e, d, f: min(1, math.exp(e) * f + 1e-5), "probably is: δ is the notebook's"),
     (1, lambda e, d, f: min(1, math.exp(e * f) + d), "probably is: The FPR stands in the exponent"),
+    (1, lambda e, d, f: min(1, math.exp(e) * f) + d, "probably is: δ is added after the cut-off"),
     (1, lambda e, d, f: 0.116, "yours:    0.116"),  # a figure from the lab's table
     (1, lambda e, d, f: 1.0, "expected: 0.5"),
     (1, lambda e, d, f: float("nan"), "The result is NaN"),
@@ -201,6 +211,11 @@ WRONG_FUNCTIONS = [
     (2, lambda g, c: np.clip(g, -c, c), "probably is: Each entry is cut off by itself"),
     (2, lambda g, c: g * np.minimum(1, c / _safe_lengths(g) ** 2), "probably is: The squared"),
     (2, lambda g, c: g / np.maximum(1, _safe_lengths(g)), "probably is: The rows are cut to leng"),
+    (
+        2,
+        lambda g, c: np.where(_safe_lengths(g) > c, g / _safe_lengths(g), g),
+        "probably is: The rows are cut to length 1",
+    ),
     (2, lambda g, c: g * (_safe_lengths(g) <= c), "probably is: Long rows are thrown away"),
     (
         2,
@@ -278,6 +293,7 @@ WRONG_NETWORKS = [
     (lambda lab: lab.trained(max_grad_norm=0.1, sigma=0.0), "what training without noise gives"),
     (lambda lab: lab.trained(max_grad_norm=0.1, sigma=3.0), "That is what σ = 3 gives"),
     (lambda lab: lab.trained(max_grad_norm=0.1, seed=1), "The exercise asks for the seed 0"),
+    (lambda lab: lab.trained(max_grad_norm=0.2), "so does C = 0.2"),
     (lambda lab: lab.trained(max_grad_norm=0.01), "in proportion to σ, C"),
     (lambda lab: lab.trained(max_grad_norm=0.1, steps=150), "the square root of the number of st"),
     (lambda lab: initial_mlp(0, 784), "has not been trained at all"),

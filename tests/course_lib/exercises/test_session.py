@@ -523,3 +523,17 @@ def test_random_mistake_says_nothing_where_it_gives_what_is_right(exercises, tol
 
     exercises[1] = dataclasses.replace(exercises[1], check=check)
     assert "This." not in told(1, returned(1.4))
+
+
+def test_what_holds_printing_back_is_a_file_in_all_else(told):
+    kept = []
+
+    def keeps(values, scale):
+        kept.append(sys.stderr)
+        assert not sys.stdout.isatty() and not sys.stdout.closed
+        sys.stdout.writelines(["a", "b"])
+        return right(values, scale)
+
+    assert told(1, keeps).startswith("✓ Exercise 1")
+    kept[0].flush()
+    kept[0].close()
