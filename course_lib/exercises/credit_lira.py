@@ -448,8 +448,8 @@ def _offline_mistakes():
         (
             lambda observed, PHI, IN: norm.cdf(scores(observed, PHI, ~IN)),
             _(
-                "This is the probability of a smaller φ, which the paper uses. Asked is the number "
-                "of standard deviations, from which it is computed."
+                "This is the probability of a smaller φ, as in Carlini et al. (2022). Asked is the "
+                "number of standard deviations, from which it is computed."
             ),
         ),
         (
