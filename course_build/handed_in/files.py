@@ -27,19 +27,32 @@ class HandedIn:
 def handed_in(folder, leave_out=()):
     """List what was handed in: every file in a folder and the folders in it, by name.
 
-    A link and a folder that is named like a notebook are listed and not followed. Hidden files
-    and Jupyter's own copies are left out.
+    A link, a folder that is named like a notebook and one that cannot be opened are listed and not
+    followed. Hidden files and Jupyter's own copies are left out.
 
     Parameters
     ----------
     folder : path
     leave_out : paths
         Folders in it that nobody handed in, such as the one that the table is written to.
+
+    Raises
+    ------
+    OSError
+        If the folder itself cannot be read.
     """
     leave_out = {Path(path).resolve() for path in leave_out}
     found, waiting = [], [Path(folder)]
     while waiting:
-        for entry in os.scandir(waiting.pop()):
+        inner = waiting.pop()
+        try:
+            entries = list(os.scandir(inner))
+        except OSError:
+            if inner == Path(folder):
+                raise
+            found.append(HandedIn(inner, shown(inner.relative_to(folder))))
+            continue
+        for entry in entries:
             path = Path(entry.path)
             if entry.name.startswith(".") or entry.name in _NOT_HANDED_IN:
                 continue
@@ -69,6 +82,8 @@ def read_notebook(path):
         or cannot be read.
     """
     path = Path(path)
+    if path.is_dir() and not path.is_symlink() and not os.access(path, os.R_OK | os.X_OK):
+        raise NotANotebookError("is a folder that cannot be opened")
     if path.suffix.lower() != ".ipynb":
         raise NotANotebookError("is no notebook: its name does not end in .ipynb")
     if path.is_symlink():

@@ -91,7 +91,7 @@ class HandedInRun:
         self.position = None
         self.total = 0
         self._began = time.monotonic()
-        self._next_look = self._measured = 0.0
+        self._next_look = self._next_memory = self._measured = 0.0
         self._folder = None
         self._process = None
         self._tree = None
@@ -205,20 +205,22 @@ class HandedInRun:
             return f"The notebook told more than can be read and was ended{self._where()}."
         if now < self._next_look:
             return ""
-        usage = self._tree.usage()
-        # Where there is much memory to sum up, it is looked at less often.
-        took = time.monotonic() - now
-        self._next_look = now + max(_LOOK_SECONDS, _LOOK_SHARE * took)
-        if usage.memory > settings.memory:
-            return (
-                f"The notebook used more than {settings.memory / 2**30:g} GiB of memory "
-                f"(--memory) and was ended{self._where()}."
-            )
-        if usage.processes > MOST_PROCESSES:
+        self._next_look = now + _LOOK_SECONDS
+        if self._tree.processes() > MOST_PROCESSES:
             return (
                 f"The notebook started more than {MOST_PROCESSES} processes and was "
                 f"ended{self._where()}."
             )
+        if now >= self._next_memory:
+            began = time.monotonic()
+            memory = self._tree.memory()
+            # Where there is much memory to sum up, it is looked at less often.
+            self._next_memory = now + _LOOK_SHARE * (time.monotonic() - began)
+            if memory > settings.memory:
+                return (
+                    f"The notebook used more than {settings.memory / 2**30:g} GiB of memory "
+                    f"(--memory) and was ended{self._where()}."
+                )
         if now - self._measured < _MEASURE_FOLDER_SECONDS:
             return ""
         self._measured = now

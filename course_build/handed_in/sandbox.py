@@ -3,8 +3,8 @@
 Three ways, the first that works here is taken:
 
 - **bubblewrap** (``bwrap``, a package of every Linux distribution): no network; processes of its
-  own, which all end with the first; nothing but its own folder can be written, and the home
-  folder and the other notebooks cannot be seen.
+  own, which all end with the first; nothing but its own folder can be written; and the home
+  folder, the other notebooks and the sockets of this machine's services cannot be seen.
 - **namespaces** (``unshare`` of util-linux): no network, and processes of its own. Files are what
   the teacher's account may read and write.
 - **none**, as on macOS, or in a container that forbids the others: a process group.
@@ -189,6 +189,7 @@ def _temporary():
 
 def _bubblewrap(folder, hidden):
     """Return the call of bwrap: the whole system can be read, but for what is hidden."""
+    folder = Path(folder).resolve()
     scratch = ("--size", str(_SCRATCH_BYTES), "--tmpfs")
     call = [
         *("bwrap", "--die-with-parent", "--new-session"),
@@ -196,14 +197,19 @@ def _bubblewrap(folder, hidden):
         *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
         *(*scratch, "/tmp", *scratch, "/dev/shm"),
     ]
-    emptied = {path for path in (Path.home().resolve(), *hidden) if path.is_dir()}
-    emptied -= {Path("/"), *_needed()}
+    # The folder that this one lies in holds those of the notebooks that run at the same time. In
+    # /run lie the sockets of services, such as Docker's and that of the session: a network of its
+    # own keeps nobody from them, and they start programs outside.
+    emptied = {path.resolve() for path in (Path.home(), folder.parent, Path("/run"), *hidden)}
+    emptied = {path for path in emptied if path.is_dir()}
+    emptied -= {Path("/"), Path("/tmp").resolve(), *_needed()}
     # What lies deeper comes later: the course may lie in the home folder, or the other way round.
     for path in sorted({*emptied, *_needed()}):
         call += ["--tmpfs", path] if path in emptied else ["--ro-bind", path, path]
-    for path in emptied:
+    call += ["--bind", folder, folder]
+    for path in emptied:  # only now: what is to lie in them needs a place
         call += ["--remount-ro", path]
-    return [*map(str, call), "--bind", str(folder), str(folder), "--"]
+    return [*map(str, call), "--"]
 
 
 def _needed():

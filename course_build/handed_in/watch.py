@@ -14,7 +14,7 @@ import os
 import re
 import signal
 import subprocess
-from dataclasses import dataclass
+import time
 from pathlib import Path
 
 import psutil
@@ -22,14 +22,7 @@ import psutil
 _PSS = re.compile(rb"^Pss:\s+(\d+) kB", re.MULTILINE)
 _MOST_FILES = 20_000
 _DELETE_SECONDS = 60
-
-
-@dataclass(frozen=True)
-class Usage:
-    """The memory of a process tree in bytes, and the number of its processes."""
-
-    memory: int
-    processes: int
+_KILL_SECONDS = 5
 
 
 class ProcessTree:
@@ -46,10 +39,15 @@ class ProcessTree:
         # One that gave itself another parent is still known if it was seen before.
         self._seen = {self._leader}
 
-    def usage(self):
-        """Return what the tree uses now."""
+    def processes(self):
+        """Return how many processes there are now: quickly, for they may become many."""
         self._look()
-        return Usage(sum(map(_memory, self._seen)), len(self._seen))
+        return len(self._seen)
+
+    def memory(self):
+        """Return the bytes that they hold together; for many or large ones it takes a while."""
+        self._look()
+        return sum(map(_memory, self._seen))
 
     def _look(self):
         """Find what the tree consists of now."""
@@ -64,8 +62,17 @@ class ProcessTree:
             waiting += new
 
     def kill(self):
-        """End every process of the tree at once."""
+        """End every process of the tree at once, also those that start more meanwhile."""
+        end = time.monotonic() + _KILL_SECONDS
+        stopped = set()
         self._look()
+        # One that is stopped starts nothing, and those that it has started are still known by it.
+        while self._seen - stopped and time.monotonic() < end:
+            for process in self._seen - stopped:
+                with contextlib.suppress(psutil.Error):
+                    process.suspend()
+            stopped |= self._seen
+            self._look()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._leader.pid, signal.SIGKILL)
         for process in self._seen:

@@ -80,10 +80,12 @@ def _limit(memory):
 def read_notebook(path):
     """Return (notebook, None), or (None, why it is none)."""
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        contents = json.loads(Path(path).read_text(encoding="utf-8-sig"))
+        if not isinstance(contents, dict) or not isinstance(contents.get("nbformat"), int):
+            return None, "is no notebook: it holds something else"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about ids, which nobody needs here
-            notebook = nbformat.reads(text, as_version=4)
+            notebook = nbformat.reads(json.dumps(contents), as_version=4)
         return v4.new_notebook(cells=[_plain(cell) for cell in notebook.cells]), None
     except UnicodeDecodeError:
         return None, "is no notebook: it is no text in UTF-8"
@@ -91,10 +93,15 @@ def read_notebook(path):
         return None, "needs more memory to be read than a notebook may use"
     except RecursionError:
         return None, "is no notebook: it is nested too deeply"
-    # A file of another kind, which passed for JSON, fails anywhere in the conversion.
-    except Exception as error:
-        said = str(error).strip() or type(error).__name__
-        return None, f"is no notebook that can be read: {said.splitlines()[0][:200]}"
+    except ValueError as error:
+        if isinstance(error, json.JSONDecodeError):
+            return None, "is no notebook: it is not in JSON, or only a part of it is there"
+        said = (str(error).strip() or "a value in it is not right").splitlines()[0]
+        return None, f"is no notebook that can be read: {said[:200]}"
+    # What is damaged, or only looks like a notebook, fails anywhere in the conversion. What
+    # Python says of that is for those who know the library.
+    except Exception:
+        return None, "is no notebook that can be read: its cells are not as a notebook has them"
 
 
 def _plain(cell):
@@ -103,7 +110,8 @@ def _plain(cell):
     ids = (cell.get("id"), cell.metadata.get("id"))  # Colab keeps it in the metadata
     tags = cell.metadata.get("tags")
     return make(
-        str(cell.source),
+        # Half a character, which JSON may hold, cannot be sent to a kernel.
+        str(cell.source).encode("utf-8", errors="replace").decode("utf-8"),
         metadata={
             "id": next((one for one in ids if isinstance(one, str)), ""),
             "tags": [str(tag) for tag in tags] if isinstance(tags, list) else [],
@@ -144,6 +152,7 @@ async def _execute(notebook, folder):
         resources={"metadata": {"path": str(folder / "work")}},
         record_timing=False,
         store_widget_state=False,
+        shutdown_kernel="immediate",  # all that counts is in the file of the outcomes
         allow_errors=True,
         on_cell_start=start,
         on_cell_executed=done,

@@ -1,4 +1,5 @@
 import os
+from pathlib import Path
 
 import pytest
 
@@ -54,6 +55,27 @@ def test_a_file_that_grows_is_read_up_to_the_limit(tmp_path, monkeypatch):
 def test_a_notebook_that_is_gone_or_closed_says_so(tmp_path):
     with pytest.raises(NotANotebookError, match="cannot be read: No such file"):
         read_notebook(tmp_path / "gone.ipynb")
+
+
+def test_a_folder_that_cannot_be_opened_is_a_line_and_the_others_are_found(tmp_path, monkeypatch):
+    for name in ("a", "closed"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "b.ipynb").write_text("{}")
+    scandir, access = os.scandir, os.access
+
+    def closed(path):
+        if Path(path).name == "closed":
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", closed)  # whoever runs the tests may be allowed everything
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "closed")
+    assert access(tmp_path / "closed", os.R_OK)
+    assert [one.name for one in handed_in(tmp_path)] == ["a/b.ipynb", "closed"]
+    with pytest.raises(NotANotebookError, match="is a folder that cannot be opened"):
+        read_notebook(tmp_path / "closed")
+    with pytest.raises(PermissionError):
+        handed_in(tmp_path / "closed")
 
 
 def test_what_is_no_plain_file_is_neither_followed_nor_waited_for(tmp_path):

@@ -30,22 +30,24 @@ def read(tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("hello", "does not appear to be JSON"),
-        ("[1]", "is no notebook that can be read"),
-        ("{}", "is no notebook that can be read"),
-        ("null", "is no notebook that can be read"),
+        ("hello", "is no notebook: it is not in JSON, or only a part of it is there"),
+        (notebook()[:-1], "only a part of it is there"),
+        ("[1]", "is no notebook: it holds something else"),
+        ("{}", "is no notebook: it holds something else"),
+        ("null", "is no notebook: it holds something else"),
         ("[" * 100_000, "is nested too deeply"),
         (b"\xff\xfe\x00", "is no text in UTF-8"),
         (notebook(3), "is no notebook that can be read"),
         (notebook({"cell_type": "code"}), "is no notebook that can be read"),
-        (notebook(nbformat=99), "is no notebook that can be read"),
-        (notebook(nbformat="four"), "is no notebook that can be read"),
+        (notebook(nbformat=99), "is no notebook that can be read: Unsupported nbformat version 99"),
+        (notebook(nbformat="four"), "is no notebook: it holds something else"),
         ('{"nbformat": 3, "worksheets": 7}', "is no notebook that can be read"),
     ],
 )
 def test_what_is_no_notebook_says_so_in_one_line(text, says, read):
     found, reason = read(text)
     assert found is None and says in reason and "\n" not in reason
+    assert not any(word in reason for word in ("object", "argument", "key", "Error"))
 
 
 @pytest.mark.parametrize(
@@ -62,6 +64,11 @@ def test_what_is_no_notebook_says_so_in_one_line(text, says, read):
 def test_a_fault_beside_the_code_does_no_harm(cell, read):
     found, reason = read(notebook(cell))
     assert reason is None and [one.source for one in found.cells] == ["x = 1"]
+
+
+def test_half_a_character_in_a_cell_is_replaced_as_no_kernel_takes_it(read):
+    found, _ = read(notebook(code("x = '\ud800é'")))
+    assert found.cells[0].source == "x = '?é'"
 
 
 def test_a_file_of_windows_is_read(read):

@@ -77,6 +77,34 @@ def test_bubblewrap_lets_nothing_be_written_but_the_own_folder(sandbox, python, 
     assert python(sandbox, f"import os; print(os.listdir({str(tmp_path / 'hidden')!r}))")[1] == "[]"
 
 
+def test_bubblewrap_hides_the_notebooks_that_run_beside_and_the_sockets_of_services(
+    sandbox, python, tmp_path
+):
+    if sandbox.name != "bubblewrap":
+        pytest.skip("namespaces alone do not hide files")
+    # As where temporary files go to a place of the teacher's own, outside of /tmp.
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as place:
+        folder = Path(place).resolve() / "own"
+        for name in ("own", "beside"):
+            (folder.parent / name).mkdir()
+        code = f"import os; open('new', 'w'); print([os.listdir(p) for p in ('/run', {place!r})])"
+        command = sandbox.command(folder, sys.executable, "-c", code)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=folder)
+        assert done.stdout.strip() == "[[], ['own']]", done.stderr
+        assert (folder / "new").is_file()
+
+
+def test_the_own_folder_may_lie_in_the_home_folder(sandbox, monkeypatch, tmp_path):
+    if sandbox.name != "bubblewrap":
+        pytest.skip("namespaces alone do not hide files")
+    home = tmp_path / "home"
+    (home / "tmp").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setattr(tempfile, "tempdir", str(home / "tmp"))
+    found = find_sandbox([])
+    assert found.name == "bubblewrap" and found.files_are_safe
+
+
 def test_the_environment_is_a_short_list(monkeypatch, tmp_path):
     for name in ("MY_TOKEN", "PYTHONSTARTUP", "HTTPS_PROXY", "COURSE_RESULTS", "SSH_AUTH_SOCK"):
         monkeypatch.setenv(name, "secret")
