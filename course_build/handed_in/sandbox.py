@@ -108,8 +108,8 @@ class Sandbox:
             )
         if not self.processes_are_own:
             yield (
-                "Processes were NOT kept apart: one that hides itself well could live on after "
-                "its notebook."
+                "Processes were NOT kept apart: the notebooks could end other programs, and one "
+                "that hides itself well could live on after its notebook."
             )
 
 

@@ -117,7 +117,9 @@ def test_too_many_processes_are_ended_even_where_their_memory_takes_long_to_sum_
     assert rows[1][0] == "passed" and "started more than 20 processes" in rows[2][1]
 
 
-def test_processes_that_go_on_starting_others_in_other_sessions_are_all_ended(tmp_path):
+def test_processes_that_go_on_starting_others_in_other_sessions_are_all_ended(
+    tmp_path, monkeypatch
+):
     mark = tmp_path / "running"
     code = (  # each starts the next one and ends, out of the group, for as long as it is let
         "import os, sys, time\n"
@@ -134,6 +136,13 @@ def test_processes_that_go_on_starting_others_in_other_sessions_are_all_ended(tm
         while not (mark.is_file() and mark.read_text() not in ("", "0", "1")):
             tree.processes()
             time.sleep(0.01)
+        look, pauses = tree._look, iter([0.3])
+
+        def slow():
+            look()
+            time.sleep(next(pauses, 0))  # meanwhile others are started
+
+        monkeypatch.setattr(tree, "_look", slow)
         tree.kill()
     last = mark.read_text()
     time.sleep(0.4)
