@@ -250,7 +250,10 @@ class HandedInRun:
             )
         if last["event"] == "broken":
             return f"The notebook's kernel did not start: {last['reason']}."
-        return f"The notebook's process ended without a word{self._where()}."
+        return (
+            f"The notebook's process ended without a word{self._where()}: it was killed, or had "
+            "too little memory to go on."
+        )
 
     def _finish(self, reason):
         """Turn what is known into rows."""

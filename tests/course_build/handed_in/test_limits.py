@@ -102,6 +102,12 @@ def test_a_notebook_that_never_ends_keeps_the_verdicts_before_the_limit(run):
     )
 
 
+def test_a_limit_that_leaves_no_room_to_begin_is_said_to_do_so(run):
+    rows = run("", memory=20 * 2**20)
+    assert {result for result, _ in rows.values()} == {"not reached"}
+    assert all("before its first cell" in said and "memory" in said for _, said in rows.values())
+
+
 def test_memory_is_that_of_all_processes_together(run):
     rows = run(EATER, memory=int(0.7 * 2**30))  # no process alone comes near it
     assert rows[1][0] == "passed" and "more than 0.7 GiB of memory (--memory)" in rows[2][1]
