@@ -561,7 +561,7 @@ def _check_shuffles(trial, inputs):
     def few(seed):
         return inputs | {"rng": np.random.default_rng(seed), "n_shuffles": 40}
 
-    shares = [float(trial.call(few(seed))[1]) for seed in range(5)]
+    shares, again = ([float(trial.call(few(seed))[1]) for seed in range(5)] for _time in range(2))
     trial.require(
         all(abs(40 * share - round(40 * share)) < 1e-6 for share in shares),
         _(
@@ -576,7 +576,7 @@ def _check_shuffles(trial, inputs):
         few(0),
     )
     trial.require(
-        float(trial.call(few(0))[1]) == shares[0],
+        again == shares,  # one of them alone may well agree by chance
         _(
             "Two generators in the same state give different shares: the shuffles come from "
             "elsewhere. Use rng for all of them."

@@ -105,7 +105,10 @@ def test_a_notebook_that_never_ends_keeps_the_verdicts_before_the_limit(run):
 def test_a_limit_that_leaves_no_room_to_begin_is_said_to_do_so(run):
     rows = run("", memory=20 * 2**20)
     assert {result for result, _ in rows.values()} == {"not reached"}
-    assert all("before its first cell" in said and "memory" in said for _, said in rows.values())
+    said = [message for _, message in rows.values()]
+    # Either the watch sees it first, or the system refuses the memory to read the file.
+    ways = ("before its first cell", "more memory to be read")
+    assert all("memory" in message and any(way in message for way in ways) for message in said)
 
 
 def test_memory_is_that_of_all_processes_together(run):
