@@ -89,7 +89,7 @@ def read_notebook(path):
         return v4.new_notebook(cells=[_plain(cell) for cell in notebook.cells]), None
     except UnicodeDecodeError:
         return None, "is no notebook: it is no text in UTF-8"
-    except MemoryError:
+    except (MemoryError, ImportError):  # nbformat loads parts of itself only when it needs them
         return None, "needs more memory to be read than a notebook may use"
     except RecursionError:
         return None, "is no notebook: it is nested too deeply"
