@@ -15,7 +15,6 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from course_build.answers import answers_of
-from course_build.solutions import stripped
 from course_build.source import read_source
 from course_lib import accounting, metrics
 from course_lib.data import load_breast_cancer
@@ -85,30 +84,6 @@ def defined(code, number):
 def test_the_reference_answer_is_right(capsys, number):
     answer = defined(answers_of(SOURCE)[number], number)
     assert told(capsys, number, answer).startswith("✓")
-
-
-@pytest.mark.parametrize("number", NUMBERS)
-def test_the_stub_waits(capsys, number):
-    student, problems = stripped(SOURCE)
-    assert problems == []
-    (cell,) = [cell for cell in student.cells if f"exercise-{number}" in cell.tags]
-    stub = next(node for node in ast.parse(cell.text).body if isinstance(node, ast.FunctionDef))
-    assert told(capsys, number, defined(ast.unparse(stub), number)).startswith("…")
-
-
-@pytest.mark.parametrize("number", NUMBERS)
-def test_the_check_stands_right_behind_its_exercise(number):
-    ids = [cell.id for cell in SOURCE.cells]
-    (cell,) = [cell for cell in SOURCE.cells if f"exercise-{number}" in cell.tags]
-    assert ids[ids.index(cell.id) + 1] == f"check-{number}"
-
-
-@pytest.mark.parametrize("number", NUMBERS)
-def test_there_are_at_least_three_hints_and_none_is_the_answer(number):
-    hints = breast_cancer_dp.EXERCISES[number].hints()
-    assert len(hints) >= 3
-    lines = [line.strip() for line in answers_of(SOURCE)[number].split("\n")]
-    assert not any(line in hint for line in lines if len(line) > 20 for hint in hints)
 
 
 def by_sorting(epsilons, accuracies, threshold):

@@ -4,12 +4,15 @@ import ast
 import importlib
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 
 from course_build.answers import answers_of
+from course_build.solutions import stripped
 from course_build.source import read_source
 from course_build.tree import Tree
+from course_lib.exercises import Exercises
 from course_lib.exercises.session import ANSWERS
 
 TREE = Tree()
@@ -62,6 +65,28 @@ def test_each_has_three_hints_or_more_and_no_hint_twice(source):
         hints = list(exercise.hints())
         assert len(set(hints)) == len(hints) >= 3
         assert all(hint.strip() == hint and hint[-1] in ".?:)" for hint in hints)
+
+
+def test_no_hint_is_a_line_of_the_answer(source):
+    for number, exercise in exercises_of(source).items():
+        lines = [line.strip() for line in answers_of(source)[number].split("\n")]
+        for hint in exercise.hints():
+            assert not any(line in hint for line in lines if len(line) > 20)
+
+
+def test_what_a_student_begins_with_waits(source, capsys):
+    student, problems = stripped(source)
+    assert problems == []
+    session = Exercises(SimpleNamespace(name=source.lab, profile="quick"))
+    tagged = {tag: cell for cell in student.cells for tag in cell.tags}
+    for number, exercise in exercises_of(source).items():
+        if exercise.is_function:
+            nodes = ast.parse(tagged[f"exercise-{number}"].text).body
+            [stub] = [node for node in nodes if getattr(node, "name", "") == exercise.name]
+            names = {}
+            exec(ast.unparse(stub), names)
+            session.check(number, names[exercise.name])
+            assert capsys.readouterr().out.startswith("…")
 
 
 def test_the_answers_that_a_student_may_ask_for_are_those_of_the_source(source):
