@@ -23,7 +23,7 @@ LABEL = {"zh": "噪声乘数", "ja": "ノイズ乗数", "fr": "Taux\u202f: «\u0
 
 DRAW = """
 import logging, warnings
-warnings.simplefilter("error")
+warnings.filterwarnings("error", ".*missing from")  # other warnings are no matter of fonts
 import matplotlib
 matplotlib.use("agg")
 import matplotlib.font_manager as fonts
