@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import build_notebooks
 import build_results
 from course_build.results import ROOT
 from course_build.tree import Tree
@@ -94,6 +95,18 @@ def labs(tmp_path):
             return path
 
     return Labs()
+
+
+@pytest.fixture
+def make_notebooks(course, monkeypatch, capsys):
+    """Run build_notebooks.py on the tree; return its status, what it printed, and its errors."""
+    monkeypatch.chdir(course.root)
+
+    def run(*arguments):
+        status = build_notebooks.main(list(arguments), course)
+        return status, *capsys.readouterr()
+
+    return run
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from build_notebooks import main
 from course_build.answers import answers_of, as_json
 from course_build.source import read_source
 
@@ -18,18 +17,12 @@ ADVANTAGE = (
 
 
 @pytest.fixture
-def build(course, capsys, monkeypatch):
+def build(course, make_notebooks):
     """Run the command on a course whose lab has checks; return its status and output."""
-    monkeypatch.chdir(course.root)
     checks = course.checks("coin_flips")
     checks.parent.mkdir(parents=True)
     checks.write_text("EXERCISES = {}\n", encoding="utf-8")
-
-    def build(*arguments):
-        status = main(list(arguments), course)
-        return status, *capsys.readouterr()
-
-    return build
+    return make_notebooks
 
 
 def test_a_function_is_whole_but_for_its_docstring(course):

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from build_notebooks import main
 from course_build import render
 from course_build.catalogs import read_catalog
 
@@ -12,16 +11,9 @@ FLIPS = "notebooks/source/coin_flips.py"
 
 
 @pytest.fixture
-def build(course, capsys, monkeypatch):
+def build(make_notebooks):
     """Run the command; return its status, what it printed, and what it said of errors."""
-    monkeypatch.chdir(course.root)
-
-    def build(*arguments):
-        status = main(list(arguments), course)
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return build
+    return make_notebooks
 
 
 def files(course):

@@ -6,7 +6,6 @@ import re
 import polib
 import pytest
 
-from build_notebooks import main
 from course_build.catalogs import read_catalog
 from course_build.library_texts import compiled, library_messages
 from course_build.problems import AuthoringError
@@ -38,16 +37,9 @@ def library(course):
 
 
 @pytest.fixture
-def build(course, library, monkeypatch, capsys):
-    """Run the command; return its status and what it printed."""
-    monkeypatch.chdir(course.root)
-
-    def build(*arguments):
-        status = main(list(arguments), course)
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return build
+def build(library, make_notebooks):
+    """Run the command on a tree with a library; return its status and what it printed."""
+    return make_notebooks
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import polib
 import pytest
 from markdown_it import MarkdownIt
 
-from build_notebooks import main
 from course_build.catalogs import read_catalog
 from course_build.prose import prose_faults
 from course_build.tree import Tree
@@ -37,17 +36,10 @@ READMES = sorted(Tree().root.glob("README*.md"))
 
 
 @pytest.fixture
-def build(course, monkeypatch, capsys):
+def build(course, make_notebooks):
     """Run the command on a tree with a README; return its status and what it printed."""
     (course.root / "README.md").write_text(ENGLISH, encoding="utf-8")
-    monkeypatch.chdir(course.root)
-
-    def build(*arguments):
-        status = main(list(arguments), course)
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return build
+    return make_notebooks
 
 
 @pytest.fixture
